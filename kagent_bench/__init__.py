@@ -1,0 +1,1 @@
+"""kagent-bench: judge GPU kernels that programs write."""

@@ -1,0 +1,178 @@
+"""What the implementations behind entries must provide. A plugin author needs this page and ``specs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    from kagent_bench.model.case import Case
+    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.selection import OperatorCases
+    from kagent_bench.model.summary import RunSummary
+
+
+# --- generators ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What a generator is asked to implement."""
+
+    operator: OperatorName
+    statement: str
+    """The problem in words (Markdown): schema, documentation, semantics, dtypes, cases, tolerance."""
+    test_source: str
+    """Self-contained Python test of the development cases."""
+    cases: tuple[Case, ...]
+    """The development cases; held-out cases are never shown."""
+    sha256: str
+    """Hash of all the above."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A kernel that was tried and what the evaluator said of it."""
+
+    source: str
+    verdict: str
+    """An operator verdict, see ``model.verdict``."""
+    feedback: str
+    """What went wrong, in words that a kernel author can act on; empty for a correct kernel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """One problem for one generator, with the limits it must keep."""
+
+    problem: Problem
+    device: str
+    """Kind of device that the kernel will be judged on: ``cuda``, ``rocm``, ``xpu`` or ``cpu``."""
+    tolerance: Mapping[str, float]
+    """Tolerance factor per dtype: the same table that the evaluator uses."""
+    judge: Callable[[str], Attempt]
+    """Judges a source text on the development cases with the real evaluator."""
+    max_attempts: int = 1
+    deadline_s: float = 600.0
+    """Seconds from now after which the result is dropped."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The generator's own table in the configuration: ``[generators.<name>]``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationResult:
+    """A kernel, or why there is none."""
+
+    source: str | None
+    """The kernel file's text, exporting ``<folder>_kernel_impl``."""
+    reason: str = ""
+    """Why there is no kernel: a reason code such as ``unsupported``; empty when there is one."""
+    detail: str = ""
+    """The reason in words."""
+    attempts: tuple[Attempt, ...] = ()
+    """What was judged on the way, oldest first."""
+    details: Mapping[str, str | int | float | None] = field(default_factory=dict)
+    """For the provenance: model, route, cost."""
+
+    def __post_init__(self) -> None:
+        """Refuse a result that is neither a kernel nor a reason, or both.
+
+        Raises:
+            ValueError: exactly one of source and reason must be given.
+        """
+        if (self.source is None) != bool(self.reason):
+            message = "a generation result is either a source or a reason"
+            raise ValueError(message)
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Writes kernels. Called from several threads at once, one request each."""
+
+    version: str
+    """Changes when the same request may give another kernel; part of what makes a kernel up to date."""
+
+    def generate(self, request: GenerationRequest) -> GenerationResult:
+        """Return a kernel or a reason; an exception is recorded as this operator's failure."""
+        ...
+
+
+# --- dtype filters ------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class DtypeFilter(Protocol):
+    """Keeps the cases of some dtypes. Several chosen filters keep what any of them keeps."""
+
+    dtypes: frozenset[str]
+    """The case dtypes (torch's names) that this filter can keep, so that a suite need not build the others."""
+
+    def skip_reason(self, case: Case) -> str | None:
+        """Return None to keep the case, else why it is skipped; an empty reason is an error."""
+        ...
+
+
+# --- suites -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest:
+    """What is wanted from a suite. Hints: a suite may return more, never less."""
+
+    operators: frozenset[OperatorName] | None = None
+    """Only these; None for all."""
+    dtypes: frozenset[str] | None = None
+    """Only cases of these dtypes (torch's names); None for all."""
+    cases_per_operator: int | None = None
+    """At most so many per operator and dtype, the diverse ones; None for the suite's default, 0 for all."""
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """A named set of operators with cases."""
+
+    def content_sha256(self) -> str:
+        """Return a hash of the suite's content, the same on every machine with the same versions."""
+        ...
+
+    def operator_names(self) -> tuple[OperatorName, ...]:
+        """Return every operator of the suite, sorted."""
+        ...
+
+    def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
+        """Yield the operators with their cases, sorted by name; ``skipped`` holds what the suite left out."""
+        ...
+
+
+# --- reports ------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class ReportFormat(Protocol):
+    """Turns a run's summary into text; imports neither torch nor triton."""
+
+    def render(self, summary: RunSummary, *, cases: bool) -> str:
+        """Return the report, with one row per case where ``cases`` is true."""
+        ...
+
+
+# --- executors ----------------------------------------------------------------------------------------------
+
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Spreads jobs over workers."""
+
+    def map(
+        self, work: Callable[[int, JobT], ResultT], jobs: Iterable[JobT], *, n_workers: int
+    ) -> Iterator[ResultT]:
+        """Run ``work(worker_index, job)`` for every job, at most one job per worker at a time.
+
+        Results come as they are ready. An exception of ``work`` is a harness fault: it ends the iteration
+        after the running jobs are done.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Frozen values that every other part passes on: names, cases, kernels, verdicts, records."""

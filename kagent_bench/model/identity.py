@@ -1,0 +1,175 @@
+"""Identity is content: canonical bytes and their hashes, and the JSON form of a case."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import zlib
+from typing import Any
+
+from kagent_bench.model.case import (
+    Case,
+    IntegerValues,
+    LiteralValues,
+    StorageSpec,
+    SymbolSpec,
+    TensorSpec,
+    UniformValues,
+    Value,
+    ValueRule,
+)
+from kagent_bench.model.names import OperatorName
+
+ID_DIGITS = 12
+"""Hexadecimal digits of a case id; 48 bits keep a collision among a million cases under 0.2 %."""
+
+
+def canonical(value: object) -> bytes:
+    """Return the canonical JSON bytes of a JSON value: sorted keys, no blanks, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def digest(value: object) -> str:
+    """Return the SHA-256 of a JSON value's canonical bytes, as hexadecimal digits."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def source_digest(source: bytes) -> str:
+    """Return the SHA-256 of a file's bytes, as hexadecimal digits."""
+    return hashlib.sha256(source).hexdigest()
+
+
+def make_case(
+    operator: OperatorName,
+    args: tuple[Value, ...],
+    kwargs: tuple[tuple[str, Value], ...],
+    storages: tuple[StorageSpec, ...],
+    *,
+    dtype: str,
+    origin: str,
+    count: int = 1,
+) -> Case:
+    """Build a case and give it the id of its content."""
+    case = Case(
+        id="",
+        operator=operator,
+        args=args,
+        kwargs=kwargs,
+        storages=storages,
+        dtype=dtype,
+        origin=origin,
+        count=count,
+    )
+    return _with_id(case)
+
+
+def _with_id(case: Case) -> Case:
+    encoded = encode_case(case)
+    content = {key: encoded[key] for key in ("op", "args", "kwargs", "storages")}
+    return Case(
+        id=digest(content)[:ID_DIGITS],
+        operator=case.operator,
+        args=case.args,
+        kwargs=case.kwargs,
+        storages=case.storages,
+        dtype=case.dtype,
+        origin=case.origin,
+        count=case.count,
+    )
+
+
+def encode_case(case: Case) -> dict[str, Any]:
+    """Return the JSON form of a case; ``decode_case`` is its inverse."""
+    return {
+        "id": case.id,
+        "op": str(case.operator),
+        "args": [encode_value(value) for value in case.args],
+        "kwargs": {name: encode_value(value) for name, value in case.kwargs},
+        "storages": [_encode_storage(storage) for storage in case.storages],
+        "dtype": case.dtype,
+        "origin": case.origin,
+        "count": case.count,
+    }
+
+
+def decode_case(data: dict[str, Any]) -> Case:
+    """Read the JSON form of a case.
+
+    Raises:
+        ValueError, KeyError, TypeError: the data is not a case.
+    """
+    return Case(
+        id=data["id"],
+        operator=OperatorName.parse(data["op"]),
+        args=tuple(decode_value(value) for value in data["args"]),
+        kwargs=tuple((name, decode_value(value)) for name, value in data["kwargs"].items()),
+        storages=tuple(_decode_storage(storage) for storage in data["storages"]),
+        dtype=data["dtype"],
+        origin=data["origin"],
+        count=data["count"],
+    )
+
+
+def encode_value(value: Value) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the JSON form of an argument; what JSON lacks becomes a one-key object."""
+    if isinstance(value, TensorSpec):
+        tensor = {"storage": value.storage, "shape": value.shape, "stride": value.stride, "offset": value.offset}
+        return {"tensor": {key: list(item) if isinstance(item, tuple) else item for key, item in tensor.items()}}
+    if isinstance(value, SymbolSpec):
+        return {value.kind: value.name}
+    if isinstance(value, tuple):
+        return [encode_value(item) for item in value]
+    if isinstance(value, complex):
+        return {"complex": [encode_value(value.real), encode_value(value.imag)]}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    return value
+
+
+def decode_value(data: Any) -> Value:  # noqa: ANN401, PLR0911 - any JSON value, one return for each form
+    """Read the JSON form of an argument."""
+    if isinstance(data, list):
+        return tuple(decode_value(item) for item in data)
+    if not isinstance(data, dict):
+        return data  # type: ignore[no-any-return]
+    ((kind, content),) = data.items()
+    if kind == "tensor":
+        return TensorSpec(
+            storage=content["storage"],
+            shape=tuple(content["shape"]),
+            stride=tuple(content["stride"]),
+            offset=content["offset"],
+        )
+    if kind == "complex":
+        real, imaginary = (decode_value(part) for part in content)
+        return complex(float(real), float(imaginary))  # type: ignore[arg-type]
+    if kind == "float":
+        return float(content)
+    return SymbolSpec(kind=kind, name=content)
+
+
+def _encode_storage(storage: StorageSpec) -> dict[str, Any]:
+    rule = storage.rule
+    encoded: dict[str, Any]
+    if isinstance(rule, LiteralValues):
+        encoded = {"literal": base64.b64encode(zlib.compress(rule.data)).decode()}
+    elif isinstance(rule, UniformValues):
+        encoded = {"uniform": [encode_value(rule.low), encode_value(rule.high)]}
+    else:
+        encoded = {"integers": [rule.low, rule.high]}
+    return {"dtype": storage.dtype, "numel": storage.numel, "values": encoded}
+
+
+def _decode_storage(data: dict[str, Any]) -> StorageSpec:
+    ((kind, content),) = data["values"].items()
+    rule: ValueRule
+    if kind == "literal":
+        rule = LiteralValues(data=zlib.decompress(base64.b64decode(content)))
+    elif kind == "uniform":
+        low, high = (decode_value(bound) for bound in content)
+        rule = UniformValues(low=float(low), high=float(high))  # type: ignore[arg-type]
+    else:
+        rule = IntegerValues(low=content[0], high=content[1])
+    return StorageSpec(dtype=data["dtype"], numel=data["numel"], rule=rule)

@@ -1,0 +1,85 @@
+"""The record of one judged case, as it is stored; everything else in a report is derived from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kagent_bench.model.verdict import CaseStatus, JudgedCase
+
+SCHEMA_VERSION = 1
+"""Version of every stored record and of the JSON report; an unknown one is refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRecord:
+    """One kernel on one case."""
+
+    key: str
+    """Identity: hash of kernel, case, device, versions and settings. A known key is not judged again."""
+    op_name: str
+    case_id: str
+    kernel_sha256: str
+    status: CaseStatus
+    reason: str = ""
+    """Reason code, empty for a passed case."""
+    detail: str = ""
+    """What a kernel author can act on: where, how much, which element, which input."""
+    dtype: str
+    origin: str
+    held_out: bool
+    strong: bool = True
+    """Whether the control outputs fail on this case; a pass on a case that is not strong proves nothing."""
+    call: str
+    """The call in words, with tensors as ``T([shape], dtype, [stride])``."""
+    device: str
+    """``cpu (Triton interpreter)`` or the device's name."""
+    rounds: int = 0
+    """Rounds of fresh values that were judged."""
+    dropped_rounds: tuple[str, ...] = ()
+    """Distributions under which eager itself raises or returns only NaN."""
+    max_abs_error: float | None = None
+    """Largest elementwise error against the float64 reference; None where nothing was compared."""
+    max_rel_error: float | None = None
+    """Largest elementwise error over the reference's magnitude, where that is not zero."""
+    nan_count: int | None = None
+    """NaN elements that the reference does not have, in the worst round."""
+    tolerance: float | None = None
+    """The factor that was used, see ``configs/tolerances.toml``."""
+    backendbench_passed: bool | None = None
+    """BackendBench's own verdict (``assert_close`` at 1e-2), for comparison."""
+    deterministic: bool | None = None
+    """Whether a repeated call gave the same bits."""
+    launches: int | None = None
+    """Kernels of the file that were launched, as seen from inside the candidate (evidence, not proof)."""
+    library_calls: tuple[str, ...] = ()
+    """Computing ATen operators that the candidate called, as seen from inside it."""
+    first_call_s: float | None = None
+    """Host time of the first call on this case, compilation included."""
+    duration_s: float = 0.0
+    """Time that judging took, all rounds."""
+
+    def judged(self) -> JudgedCase:
+        """Return what the verdict rule needs."""
+        return JudgedCase(status=self.status, reason=self.reason, strong=self.strong)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        data: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        data["status"] = self.status.value
+        data["dropped_rounds"] = list(self.dropped_rounds)
+        data["library_calls"] = list(self.library_calls)
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CaseRecord:
+        """Read the JSON form.
+
+        Raises:
+            TypeError, KeyError, ValueError: the data is not a record.
+        """
+        known = dict(data)
+        known["status"] = CaseStatus(known["status"])
+        known["dropped_rounds"] = tuple(known.get("dropped_rounds", ()))
+        known["library_calls"] = tuple(known.get("library_calls", ()))
+        return cls(**known)

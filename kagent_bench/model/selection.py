@@ -1,0 +1,55 @@
+"""The recorded selection: which operators and cases a run is about, and so the denominator of its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kagent_bench.model.case import Case
+    from kagent_bench.model.names import OperatorName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedCase:
+    """A case that a filter left out, and why."""
+
+    case: Case
+    reason: str
+
+    def __post_init__(self) -> None:
+        """Refuse a skip without a reason.
+
+        Raises:
+            ValueError: the reason is empty.
+        """
+        if not self.reason:
+            message = f"case {self.case.id} of {self.case.operator} was skipped without a reason"
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorCases:
+    """One selected operator with its kept and its skipped cases."""
+
+    operator: OperatorName
+    kind: str
+    """How the operator can be judged: ``value``, or a named class: ``random``, ``creation``, ``view``,
+    ``data_dependent``, ``metadata``."""
+    cases: tuple[Case, ...]
+    skipped: tuple[SkippedCase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """All selected operators of a suite."""
+
+    suite: str
+    suite_sha256: str
+    """Hash over the suite's content, so that a changed suite is noticed."""
+    operators: tuple[OperatorCases, ...]
+
+    @property
+    def n_cases(self) -> int:
+        """Number of kept cases."""
+        return sum(len(item.cases) for item in self.operators)
