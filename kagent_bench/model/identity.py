@@ -115,8 +115,15 @@ def decode_case(data: dict[str, Any]) -> Case:
 def encode_value(value: Value) -> Any:  # noqa: ANN401 - any JSON value
     """Return the JSON form of an argument; what JSON lacks becomes a one-key object."""
     if isinstance(value, TensorSpec):
-        tensor = {"storage": value.storage, "shape": value.shape, "stride": value.stride, "offset": value.offset}
-        return {"tensor": {key: list(item) if isinstance(item, tuple) else item for key, item in tensor.items()}}
+        tensor = {
+            "storage": value.storage,
+            "shape": value.shape,
+            "stride": value.stride,
+            "offset": value.offset,
+        }
+        return {
+            "tensor": {key: list(item) if isinstance(item, tuple) else item for key, item in tensor.items()}
+        }
     if isinstance(value, SymbolSpec):
         return {value.kind: value.name}
     if isinstance(value, tuple):
