@@ -1,1 +1,1 @@
-"""TODO-DOC hooks."""
+"""What plugins implement and how they are found: hook specifications, entries, protocols, manager, catalog."""

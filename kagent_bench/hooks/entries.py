@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from kagent_bench.hooks.protocols import DtypeFilter, Executor, Generator, ReportFormat, Suite
+    from kagent_bench.hooks.protocols import (  # noqa: F401 - named in the quoted type arguments below
+        DtypeFilter,
+        Executor,
+        Generator,
+        ReportFormat,
+        Suite,
+    )
 
 T_co = TypeVar("T_co", covariant=True)
 
