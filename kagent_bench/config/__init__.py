@@ -1,1 +1,1 @@
-"""TODO-DOC config."""
+"""Settings: their schema, and how default, file, environment and flags become one resolved object."""

@@ -141,7 +141,7 @@ class Registry(Generic[T]):
             message = f"{self.kind} '{entry.name}' of {owner} loads as {made!r}, {lack}"
             hint = f"load must return a kagent_bench.hooks.protocols.{self._protocol.__name__}"
             raise PluginError(message, hint=hint)
-        return cast("T", made)
+        return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
