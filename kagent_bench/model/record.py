@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -64,8 +65,11 @@ class CaseRecord:
         return JudgedCase(status=self.status, reason=self.reason, strong=self.strong)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        data: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return the JSON form; an infinity or NaN, which JSON lacks, becomes its name as text."""
+        data: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        for name in _FLOATS:
+            if data[name] is not None and not math.isfinite(data[name]):
+                data[name] = repr(float(data[name]))
         data["status"] = self.status.value
         data["dropped_rounds"] = list(self.dropped_rounds)
         data["library_calls"] = list(self.library_calls)
@@ -82,4 +86,11 @@ class CaseRecord:
         known["status"] = CaseStatus(known["status"])
         known["dropped_rounds"] = tuple(known.get("dropped_rounds", ()))
         known["library_calls"] = tuple(known.get("library_calls", ()))
+        for name in _FLOATS:
+            if isinstance(known.get(name), str):
+                known[name] = float(known[name])
         return cls(**known)
+
+
+_NAMES = tuple(item.name for item in fields(CaseRecord))
+_FLOATS = tuple(item.name for item in fields(CaseRecord) if "float" in str(item.type))
