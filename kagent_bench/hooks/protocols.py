@@ -105,8 +105,10 @@ class Generator(Protocol):
 class DtypeFilter(Protocol):
     """Keeps the cases of some dtypes. Several chosen filters keep what any of them keeps."""
 
-    dtypes: frozenset[str]
-    """The case dtypes (torch's names) that this filter can keep, so that a suite need not build the others."""
+    @property
+    def dtypes(self) -> frozenset[str]:
+        """The case dtypes (torch's names) that this filter can keep: a suite need not build the others."""
+        ...
 
     def skip_reason(self, case: Case) -> str | None:
         """Return None to keep the case, else why it is skipped; an empty reason is an error."""
@@ -126,6 +128,8 @@ class SuiteRequest:
     """Only cases of these dtypes (torch's names); None for all."""
     cases_per_operator: int | None = None
     """At most so many per operator and dtype, the diverse ones; None for the suite's default, 0 for all."""
+    note: Callable[[str], None] | None = None
+    """Told what takes long, such as building the suite; may be called from another thread."""
 
 
 @runtime_checkable
@@ -136,8 +140,8 @@ class Suite(Protocol):
         """Return a hash of the suite's content, the same on every machine with the same versions."""
         ...
 
-    def operator_names(self) -> tuple[OperatorName, ...]:
-        """Return every operator of the suite, sorted."""
+    def operator_names(self, request: SuiteRequest | None = None) -> tuple[OperatorName, ...]:
+        """Return the operators that have cases of the request's dtypes, sorted; without a request, all."""
         ...
 
     def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:

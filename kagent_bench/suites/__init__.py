@@ -1,1 +1,1 @@
-"""TODO-DOC suites."""
+"""Suites: named sets of operators with cases, and the selection made from them."""

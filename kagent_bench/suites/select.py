@@ -1,0 +1,167 @@
+"""The selection: which operators and cases of a suite a command is about, and what is skipped and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kagent_bench.errors import PluginError, UnknownName, UsageError
+from kagent_bench.hooks.protocols import SuiteRequest
+from kagent_bench.model.names import OperatorName
+from kagent_bench.model.selection import OperatorCases, Selection, SkippedCase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from kagent_bench.config.schema import SelectionSettings
+    from kagent_bench.hooks.catalog import Catalog
+    from kagent_bench.hooks.protocols import DtypeFilter, Suite
+    from kagent_bench.model.case import Case
+
+_OPERATOR = "operator"
+"""The kind of name, in messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NamedFilter:
+    name: str
+    filter: DtypeFilter
+
+
+def select(
+    catalog: Catalog,
+    settings: SelectionSettings,
+    *,
+    only: frozenset[OperatorName] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Selection:
+    """Select operators and cases.
+
+    A case is kept if any chosen dtype filter keeps it; a skipped case carries the joined reasons. Operators
+    that were named with ``ops`` stay even if all their cases are skipped; without ``ops``, operators that
+    have no case of the chosen dtypes are left out.
+
+    Args:
+        catalog: where suites and dtype filters are found.
+        settings: what the user chose.
+        only: leave out all other operators.
+        note: told what takes long.
+
+    Raises:
+        UnknownName: no such suite, dtype filter or operator.
+        PluginError: a filter skipped a case without a reason.
+        UsageError: nothing is left.
+    """
+    suite = catalog.suites.load(settings.suite, asked_by="--suite")
+    filters = [
+        _NamedFilter(name=name, filter=catalog.dtype_filters.load(name, asked_by="--dtype"))
+        for name in settings.dtype
+    ]
+    dtypes = frozenset[str]().union(*(item.filter.dtypes for item in filters)) if filters else None
+    request = SuiteRequest(dtypes=dtypes, cases_per_operator=settings.cases_per_operator, note=note)
+    found = _named(suite, request, settings, only) if settings.ops else _all(suite, request, only)
+    kept = []
+    for item in found:
+        filtered = _filtered(item, filters)
+        if filtered.cases or settings.ops:
+            kept.append(filtered)
+        if settings.num_operators and len(kept) == settings.num_operators:
+            break
+    if not kept:
+        raise _nothing_left(settings)
+    return Selection(suite=settings.suite, suite_sha256=suite.content_sha256(), operators=tuple(kept))
+
+
+def match_operators(asked: str, names: Collection[OperatorName]) -> tuple[OperatorName, ...]:
+    """Return the operators that ``asked`` means: an exact overload, or an exact base name.
+
+    A base name means its ``default`` overload, or every overload where there is no ``default`` one.
+    """
+    try:
+        name = OperatorName.parse(asked)
+    except ValueError:
+        return ()
+    if name in names:
+        return (name,)
+    if "." in asked.strip().replace("::", ".").removeprefix("aten."):
+        return ()
+    return tuple(sorted(item for item in names if item.base == name.base))
+
+
+def _named(
+    suite: Suite, request: SuiteRequest, settings: SelectionSettings, only: frozenset[OperatorName] | None
+) -> Iterator[OperatorCases]:
+    """Yield the operators that ``ops`` names.
+
+    Names are looked up among the operators with cases of the wanted dtypes first, so that a suite need not
+    build the other ones; an operator that has only other dtypes comes with those, to be skipped.
+    """
+    near = frozenset(suite.operator_names(request))
+    everything = near
+    wanted: set[OperatorName] = set()
+    for asked in settings.ops:
+        found = match_operators(asked, near)
+        if not found:
+            if everything is near and request.dtypes is not None:
+                everything = frozenset(suite.operator_names(replace(request, dtypes=None)))
+            found = match_operators(asked, everything)
+        if not found:
+            raise UnknownName(_OPERATOR, asked, _spellings(everything), asked_by="--ops")
+        wanted.update(found)
+    if only is not None:
+        wanted &= only
+    items = list(suite.operators(replace(request, operators=frozenset(wanted & near))))
+    if absent := frozenset(wanted - near):
+        items += suite.operators(replace(request, operators=absent, dtypes=None))
+    by_name = {item.operator: item for item in items if item.operator in wanted}
+    return iter(by_name[name] for name in sorted(by_name))
+
+
+def _all(
+    suite: Suite, request: SuiteRequest, only: frozenset[OperatorName] | None
+) -> Iterator[OperatorCases]:
+    for item in suite.operators(replace(request, operators=only)):
+        if only is None or item.operator in only:
+            yield item
+
+
+def _filtered(item: OperatorCases, filters: list[_NamedFilter]) -> OperatorCases:
+    if not filters:
+        return item
+    kept = []
+    skipped = list(item.skipped)
+    for case in item.cases:
+        reason = _skip_reason(case, filters)
+        if reason is None:
+            kept.append(case)
+        else:
+            skipped.append(SkippedCase(case=case, reason=reason))
+    return replace(item, cases=tuple(kept), skipped=tuple(skipped))
+
+
+def _skip_reason(case: Case, filters: list[_NamedFilter]) -> str | None:
+    reasons = []
+    for item in filters:
+        reason = item.filter.skip_reason(case)
+        if reason is None:
+            return None
+        if not reason:
+            message = f"dtype filter '{item.name}' skipped case {case.id} of {case.operator} without a reason"
+            raise PluginError(message, hint="its skip_reason must return None or say why")
+        reasons.append(reason)
+    return "; ".join(reasons)
+
+
+def _spellings(names: Iterable[OperatorName]) -> set[str]:
+    """Everything that ``--ops`` would accept, for near matches."""
+    return {text for name in names for text in (str(name), name.base)}
+
+
+def _nothing_left(settings: SelectionSettings) -> UsageError:
+    chosen = [f"--suite {settings.suite}"]
+    chosen += [f"--ops {','.join(settings.ops)}"] if settings.ops else []
+    chosen += [f"--dtype {','.join(settings.dtype)}"] if settings.dtype else []
+    message = f"no operator is selected by {' '.join(chosen)}"
+    shown = "without --dtype" if settings.dtype else "with --suite alone"
+    hint = f"see what the suite holds: kab list --suite {settings.suite} ({shown})"
+    return UsageError(message, hint=hint)
