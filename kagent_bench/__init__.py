@@ -1,1 +1,27 @@
-"""kagent-bench: judge GPU kernels that programs write."""
+"""kagent-bench: judge GPU kernels that programs write.
+
+The functions take the settings of ``kab config show`` as keyword arguments and return the objects whose
+``to_json()`` the command line prints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kagent_bench.api import evaluate, generate, report, run, setup
+
+__all__ = ["evaluate", "generate", "report", "run", "setup"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+    if name in __all__:
+        from kagent_bench import api  # noqa: PLC0415 - importing the package stays free
+
+        return getattr(api, name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

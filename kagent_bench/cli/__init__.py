@@ -1,1 +1,1 @@
-"""TODO-DOC cli."""
+"""The command ``kab``: one thin file per subcommand."""

@@ -156,9 +156,9 @@ def _tolerance(value: object, where: str) -> dict[str, float] | None:
             message = f"{where}: there is no tolerance for dtype {dtype!r}"
             raise ConfigError(message, hint=near(str(dtype), TOLERANCE_DTYPES))
         checked = _number(factor, where)
-        if checked is None or not 0 <= checked < math.inf:
+        if checked is None or not 0 < checked < math.inf:
             message = f"{where}: {factor!r} is no tolerance for {dtype}"
-            raise ConfigError(message, hint="a tolerance is a finite number, 0 or more")
+            raise ConfigError(message, hint="a tolerance is a finite number greater than 0, such as 1e-5")
         result[dtype] = checked
     return result
 

@@ -1,0 +1,60 @@
+"""``kab evaluate``: verdicts on kernels."""
+
+from __future__ import annotations
+
+import typer
+
+from kagent_bench.cli import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("evaluate")(evaluate)
+
+
+def evaluate(
+    context: typer.Context,
+    base_dir: options.BaseDir = None,
+    run_dir: options.RunDir = None,
+    suite: options.Suite = None,
+    ops: options.Ops = None,
+    case: options.CaseIds = None,
+    dtype: options.Dtype = None,
+    num_operators: options.NumOperators = None,
+    cases_per_operator: options.CasesPerOperator = None,
+    num_workers: options.NumWorkers = None,
+    executor: options.Executor = None,
+    device: options.Device = None,
+    policy: options.Policy = None,
+    rounds: options.Rounds = None,
+    case_timeout_s: options.CaseTimeout = None,
+    startup_timeout_s: options.StartupTimeout = None,
+    kernel_timeout_s: options.KernelTimeout = None,
+    memory_limit_mib: options.MemoryLimit = None,
+    output_limit_kib: options.OutputLimit = None,
+    tolerance: options.Tolerance = None,
+    fresh: options.Fresh = False,
+    config: options.ConfigFile = None,
+    as_json: options.AsJson = False,
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Judge the kernels of a folder.
+
+    Works on any folder in BackendBench's layout. An interrupted run of the same work is resumed.
+    """
+    from kagent_bench import pipeline
+    from kagent_bench.cli.invocation import invocation
+    from kagent_bench.cli.verdict import show_and_exit
+    from kagent_bench.config.values import split_names
+
+    with invocation(context) as call:
+        summary = pipeline.evaluate(
+            call.resolved,
+            call.catalog,
+            call.progress,
+            cases=split_names(case or []),
+            fresh=fresh,
+            command=call.command,
+        )
+    show_and_exit(summary, call, as_json=as_json)

@@ -1,0 +1,94 @@
+"""What ``kab list`` prints: JSON values, and the same as plain text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kagent_bench.cli.console import columns
+from kagent_bench.model.call_text import call_text
+
+if TYPE_CHECKING:
+    from kagent_bench.hooks.catalog import Catalog
+    from kagent_bench.model.selection import OperatorCases, Selection
+
+
+def names_json(catalog: Catalog) -> dict[str, Any]:
+    """Return every name by kind, with summary and owner."""
+    return {
+        kind: [
+            {
+                "name": entry.name,
+                "summary": entry.summary,
+                "plugin": registry.owner(entry.name).plugin,
+                "distribution": registry.owner(entry.name).distribution,
+            }
+            for entry in registry.entries()
+        ]
+        for kind, registry in catalog.registries().items()
+    }
+
+
+def names_words(found: dict[str, Any]) -> str:
+    """Return the names as text."""
+    blocks = []
+    for kind, items in found.items():
+        rows = [(item["name"], item["summary"], item["distribution"]) for item in items]
+        blocks.append(f"{kind.replace('_', ' ')}\n{columns(rows)}")
+    return "\n\n".join(blocks)
+
+
+def operators_json(selection: Selection, *, cases: bool) -> dict[str, Any]:
+    """Return the selected operators with their numbers of cases, and each case on request."""
+    return {
+        "suite": selection.suite,
+        "suite_sha256": selection.suite_sha256,
+        "n_operators": len(selection.operators),
+        "n_cases": selection.n_cases,
+        "operators": [_operator(item, cases=cases) for item in selection.operators],
+    }
+
+
+def operators_words(found: dict[str, Any]) -> str:
+    """Return the operators as text, one line each, and one per case where there are any."""
+    lines = [f"suite {found['suite']}: {found['n_operators']} operators, {found['n_cases']} cases"]
+    rows = [
+        (
+            item["op_name"],
+            item["kind"],
+            f"{item['n_cases']} cases",
+            ", ".join(f"{dtype} {count}" for dtype, count in item["dtypes"].items()),
+            f"{item['n_skipped']} skipped" if item["n_skipped"] else "",
+        )
+        for item in found["operators"]
+    ]
+    for item, line in zip(found["operators"], columns(rows).splitlines(), strict=True):
+        lines.append(line)
+        shown = [(case["id"], case["dtype"], case["origin"], case["call"]) for case in item.get("cases", [])]
+        if shown:
+            lines.append(columns(shown, indent="      "))
+    return "\n".join(lines)
+
+
+def _operator(item: OperatorCases, *, cases: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "op_name": str(item.operator),
+        "kind": item.kind,
+        "n_cases": len(item.cases),
+        "n_skipped": len(item.skipped),
+        "dtypes": dict(sorted(Counter(case.dtype for case in item.cases).items())),
+        "origins": dict(sorted(Counter(case.origin for case in item.cases).items())),
+    }
+    if cases:
+        found["cases"] = [
+            {
+                "id": case.id,
+                "dtype": case.dtype,
+                "origin": case.origin,
+                "held_out": case.held_out,
+                "count": case.count,
+                "call": call_text(case),
+            }
+            for case in item.cases
+        ]
+    return found

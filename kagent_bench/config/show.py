@@ -1,0 +1,68 @@
+"""What ``kab config show`` prints: every setting with its value, its origin and the ways to change it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from kagent_bench.config.keys import BY_PATH, Kind
+from kagent_bench.config.load import GENERATORS
+
+if TYPE_CHECKING:
+    from kagent_bench.config.keys import Key
+    from kagent_bench.config.resolve import ResolvedSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting."""
+
+    path: str
+    value: Any
+    """JSON value."""
+    origin: str
+    variable: str | None
+    option: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return asdict(self)
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the texts of a row."""
+        value = ",".join(self.value) if isinstance(self.value, list) else self.value
+        shown = "-" if value is None or value == "" else str(value)
+        return self.path, shown, self.origin, self.variable or "-", self.option or "-"
+
+
+def settings_rows(resolved: ResolvedSettings) -> list[SettingRow]:
+    """Return every setting, in the schema's order; a tolerance has one row per dtype that was given."""
+    settings = resolved.to_json()["settings"]
+    rows: list[SettingRow] = []
+    for path, key in BY_PATH.items():
+        if key.kind is Kind.TOLERANCE:
+            found = settings[path]
+            rows.extend(_row(resolved, f"{path}.{dtype}", value, key) for dtype, value in found.items())
+            if not found:
+                rows.append(
+                    SettingRow(
+                        path=path, value=None, origin="default", variable=key.variable, option=key.flag
+                    )
+                )
+            continue
+        section, _, leaf = path.rpartition(".")
+        value = settings[section][leaf] if section else settings[leaf]
+        rows.append(_row(resolved, path, value, key))
+    for name, table in settings[GENERATORS].items():
+        rows.append(_row(resolved, f"{GENERATORS}.{name}", table, None))
+    return rows
+
+
+def _row(resolved: ResolvedSettings, path: str, value: object, key: Key | None) -> SettingRow:
+    return SettingRow(
+        path=path,
+        value=value,
+        origin=resolved.origins[path],
+        variable=key.variable if key else None,
+        option=key.flag if key else None,
+    )
