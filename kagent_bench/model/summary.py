@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kagent_bench.model.json_values import json_value
 from kagent_bench.model.record import SCHEMA_VERSION, CaseRecord
+from kagent_bench.model.verdict import FINE, OperatorVerdict
 
 if TYPE_CHECKING:
-    from kagent_bench.model.verdict import OperatorVerdict
+    from kagent_bench.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +27,26 @@ class OperatorSummary:
     kind: str
     """How the operator can be judged, see ``model.selection.OperatorCases``."""
     counts: Mapping[str, int]
-    """Number of cases by status, and ``total``, ``strong`` and ``weak`` (passed cases that prove nothing)."""
+    """Number of cases by status, and ``total`` (their sum), ``strong`` and ``weak`` (passed cases that prove
+    something, and nothing), ``filtered`` (those of ``skipped`` that a filter left out before judging)."""
     backendbench: Mapping[str, Any]
     """By BackendBench's convention: ``is_correct``, ``correctness_score``, ``total_tests``, ``passed_tests``,
     ``failed_tests``, ``avg_speedup`` (always None where nothing was timed)."""
     max_abs_error: float | None
     max_rel_error: float | None
+    nan_count: int | None = None
+    """Most NaN elements in one case that the reference does not have; None where nothing was compared."""
     speedup: float | None
     """Geometric mean over the timed cases; None where nothing was timed. Never 1.0 for a failure."""
     device: str
     kernel_sha256: str | None
+    """None where there is no kernel."""
     kernel_path: str | None
+
+    @property
+    def fine(self) -> bool:
+        """Whether this operator leaves the exit code at 0."""
+        return self.verdict in FINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +54,31 @@ class RunSummary:
     """A whole run."""
 
     run: Mapping[str, Any]
-    """What ``run.json`` holds: settings with origins, versions, device, suite, times, command, notes."""
+    """What ``run.json`` holds: settings with origins, versions, device, suite, times, command, notes; the
+    selection as counts; and ``name``, the run folder's."""
     scores: Mapping[str, Any]
     """``ours`` (whole selection and attempted only), ``backendbench``, ``verdicts`` and ``statuses`` counts."""
     operators: tuple[OperatorSummary, ...]
+    """In the order of the selection."""
     cases: tuple[CaseRecord, ...]
+    """One for each selected case, also where nothing was judged, in the order of the selection."""
     warnings: tuple[str, ...] = ()
 
-    def to_json(self, *, cases: bool = False) -> dict[str, Any]:
-        """Return the JSON form that ``--json`` prints."""
-        from dataclasses import asdict  # noqa: PLC0415 - keeps the import light
+    @property
+    def exit_code(self) -> ExitCode:
+        """What ``kab`` returns: 0 only if something was selected and every operator is fine."""
+        from kagent_bench.errors import ExitCode  # noqa: PLC0415 - the only use
 
+        fine = bool(self.operators) and all(item.fine for item in self.operators)
+        return ExitCode.OK if fine else ExitCode.FAILURES
+
+    def to_json(self, *, cases: bool = False) -> dict[str, Any]:
+        """Return the JSON form that ``--json`` prints, valid JSON without NaN or infinities."""
         data: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
-            "run": dict(self.run),
-            "scores": dict(self.scores),
-            "operators": [{**asdict(item), "verdict": item.verdict.value} for item in self.operators],
+            "run": json_value(self.run),
+            "scores": json_value(self.scores),
+            "operators": [json_value(item) for item in self.operators],
             "warnings": list(self.warnings),
         }
         if cases:

@@ -1,1 +1,1 @@
-"""TODO-DOC report."""
+"""Reports: statistics and scores as pure functions over a stored run, and the formats they are shown in."""

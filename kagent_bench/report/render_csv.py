@@ -1,0 +1,154 @@
+"""The ``csv`` format: one row per operator (BackendBench's columns first, then ours), or one row per case."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from kagent_bench.model.verdict import CaseStatus
+from kagent_bench.report.escape import csv_cell
+
+if TYPE_CHECKING:
+    from kagent_bench.model.record import CaseRecord
+    from kagent_bench.model.summary import OperatorSummary, RunSummary
+
+BACKENDBENCH_COLUMNS = (
+    "operator",
+    "total_tests",
+    "correctness_tests",
+    "performance_tests",
+    "passed_correctness_tests",
+    "passed_performance_tests",
+    "failed_correctness_tests",
+    "failed_performance_tests",
+    "correctness_rate",
+    "avg_speedup",
+    "geomean_speedup",
+    "max_absolute_error",
+    "max_relative_error",
+)
+"""Columns of BackendBench's ``operator_summary.csv``, in its order and by its convention; what was not measured
+is empty here and 0.0 there, and ``total_tests`` counts this operator's tests, not the run's operators."""
+OWN_COLUMNS = (
+    "verdict",
+    "reason",
+    "detail",
+    "kind",
+    "device",
+    "speedup",
+    "total_cases",
+    *(f"{status.value}_cases" for status in CaseStatus),
+    "strong_cases",
+    "weak_cases",
+    "filtered_cases",
+    "nan_count",
+    "backendbench_is_correct",
+    "kernel_sha256",
+    "kernel_path",
+)
+CASE_COLUMNS = (
+    "operator",
+    "case_id",
+    "status",
+    "reason",
+    "detail",
+    "dtype",
+    "origin",
+    "held_out",
+    "strong",
+    "call",
+    "device",
+    "rounds",
+    "max_absolute_error",
+    "max_relative_error",
+    "nan_count",
+    "tolerance",
+    "backendbench_passed",
+    "deterministic",
+    "launches",
+    "library_calls",
+    "kernel_sha256",
+    "key",
+)
+
+
+class CsvFormat:
+    """Renders one table; text cells are guarded against being taken for formulas."""
+
+    def render(self, summary: RunSummary, *, cases: bool) -> str:
+        """Return the operators' table, or the cases' table where ``cases`` is true."""
+        if cases:
+            return _table(CASE_COLUMNS, (_case_row(record) for record in summary.cases))
+        return _table(BACKENDBENCH_COLUMNS + OWN_COLUMNS, (_operator_row(item) for item in summary.operators))
+
+
+def _operator_row(item: OperatorSummary) -> dict[str, object]:
+    theirs, counts = item.backendbench, item.counts
+    return {
+        "operator": item.op_name,
+        "total_tests": theirs["total_tests"],
+        "correctness_tests": theirs["total_tests"],
+        "performance_tests": 0,
+        "passed_correctness_tests": theirs["passed_tests"],
+        "passed_performance_tests": 0,
+        "failed_correctness_tests": theirs["failed_tests"],
+        "failed_performance_tests": 0,
+        "correctness_rate": theirs["correctness_score"],
+        "avg_speedup": theirs["avg_speedup"],
+        "geomean_speedup": item.speedup,
+        "max_absolute_error": item.max_abs_error,
+        "max_relative_error": item.max_rel_error,
+        "verdict": item.verdict.value,
+        "reason": item.reason,
+        "detail": item.detail,
+        "kind": item.kind,
+        "device": item.device,
+        "speedup": item.speedup,
+        "total_cases": counts["total"],
+        **{f"{status.value}_cases": counts[status.value] for status in CaseStatus},
+        "strong_cases": counts["strong"],
+        "weak_cases": counts["weak"],
+        "filtered_cases": counts["filtered"],
+        "nan_count": item.nan_count,
+        "backendbench_is_correct": theirs["is_correct"],
+        "kernel_sha256": item.kernel_sha256,
+        "kernel_path": item.kernel_path,
+    }
+
+
+def _case_row(record: CaseRecord) -> dict[str, object]:
+    return {
+        "operator": record.op_name,
+        "case_id": record.case_id,
+        "status": record.status.value,
+        "reason": record.reason,
+        "detail": record.detail,
+        "dtype": record.dtype,
+        "origin": record.origin,
+        "held_out": record.held_out,
+        "strong": record.strong,
+        "call": record.call,
+        "device": record.device,
+        "rounds": record.rounds,
+        "max_absolute_error": record.max_abs_error,
+        "max_relative_error": record.max_rel_error,
+        "nan_count": record.nan_count,
+        "tolerance": record.tolerance,
+        "backendbench_passed": record.backendbench_passed,
+        "deterministic": record.deterministic,
+        "launches": record.launches,
+        "library_calls": " ".join(record.library_calls),
+        "kernel_sha256": record.kernel_sha256,
+        "key": record.key,
+    }
+
+
+def _table(columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> str:
+    names = list(columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([csv_cell(row[name]) for name in names] for row in rows)
+    return text.getvalue()

@@ -1,0 +1,181 @@
+"""From a run folder to its summary: a pure function of ``run.json`` and ``results.jsonl``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kagent_bench.model.names import OperatorName
+from kagent_bench.model.record import CaseRecord
+from kagent_bench.model.summary import OperatorSummary, RunSummary
+from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
+from kagent_bench.report.backendbench import operator_result
+from kagent_bench.report.scores import scores
+from kagent_bench.report.statistics import largest
+from kagent_bench.stores.results import read_records
+from kagent_bench.stores.run_file import RunState, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from kagent_bench.stores.run_file import RunFile, SelectedCase, SelectedOperator
+
+INTERRUPTED = "interrupted"
+"""Reason of a case that the run did not come to."""
+NO_KERNEL = "no_kernel"
+"""Reason of a case whose operator has no kernel."""
+FILTERED = "filtered"
+"""Reason of an operator that filters left no case of."""
+WEAK = "weak"
+"""Reason of ``model.verdict.operator_verdict`` where no passed case proves anything."""
+_STATUS_OF = {
+    OperatorVerdict.CRASHED: (CaseStatus.CRASHED,),
+    OperatorVerdict.TIMEOUT: (CaseStatus.TIMEOUT,),
+    OperatorVerdict.REJECTED: (CaseStatus.REJECTED,),
+    OperatorVerdict.INCORRECT: (CaseStatus.FAILED, CaseStatus.NOT_RUN),
+    OperatorVerdict.NOT_JUDGED: (CaseStatus.NOT_JUDGED,),
+    OperatorVerdict.SKIPPED: (CaseStatus.SKIPPED,),
+}
+"""Statuses that lead to a verdict, the one that decides first."""
+
+
+def summarise(run_dir: Path) -> RunSummary:
+    """Summarise a run, finished or not; writes nothing, takes no lock, needs neither torch nor a GPU.
+
+    Only the records that the recorded selection asks for count; those of former kernels or settings do not.
+
+    Raises:
+        InputError: the folder is not a run, is of another schema version, or its results are corrupt.
+    """
+    run = read_run(run_dir)
+    known = {record.key: record for record in read_records(run_dir)}
+    operators = []
+    cases: list[CaseRecord] = []
+    for item in run.selection:
+        records = [_record(run, item, case, known) for case in item.cases]
+        operators.append(_operator(run, item, records))
+        cases.extend(records)
+    totals = scores(operators)
+    return RunSummary(
+        run=_run_facts(run_dir, run),
+        scores=totals,
+        operators=tuple(operators),
+        cases=tuple(cases),
+        warnings=_warnings(run, cases),
+    )
+
+
+def _record(
+    run: RunFile, item: SelectedOperator, case: SelectedCase, known: Mapping[str, CaseRecord]
+) -> CaseRecord:
+    """Return the record of a selected case, or one that says why there is none."""
+    record = known.get(case.key) if case.key else None
+    if record is not None:
+        return record
+    kernel = run.kernels.get(item.op_name)
+    return CaseRecord(
+        key=case.key or "",
+        op_name=item.op_name,
+        case_id=case.id,
+        kernel_sha256=kernel.sha256 if kernel else "",
+        status=CaseStatus.NOT_RUN,
+        reason=INTERRUPTED if kernel else NO_KERNEL,
+        detail=_interrupted(run) if kernel else "",
+        dtype=case.dtype,
+        origin=case.origin,
+        held_out=case.held_out,
+        call=case.call,
+        device=run.device_label,
+    )
+
+
+def _interrupted(run: RunFile) -> str:
+    if run.state is RunState.FINISHED:
+        return "the run ended without a result for this case"
+    return "the run did not come to this case: run the same command again to go on"
+
+
+def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord]) -> OperatorSummary:
+    kernel = run.kernels.get(item.op_name)
+    verdict, reason = operator_verdict((record.judged() for record in records), has_kernel=kernel is not None)
+    if verdict is OperatorVerdict.SKIPPED and not records and item.skipped:
+        reason = FILTERED
+    return OperatorSummary(
+        op_name=item.op_name,
+        verdict=verdict,
+        reason=reason,
+        detail=_detail(item, verdict, reason, records),
+        kind=item.kind,
+        counts=_counts(records, filtered=sum(item.skipped.values())),
+        backendbench=operator_result(records if kernel else (), None),
+        max_abs_error=largest(record.max_abs_error for record in records),
+        max_rel_error=largest(record.max_rel_error for record in records),
+        nan_count=max((record.nan_count for record in records if record.nan_count is not None), default=None),
+        speedup=None,
+        device=run.device_label,
+        kernel_sha256=kernel.sha256 if kernel else None,
+        kernel_path=kernel.path if kernel else None,
+    )
+
+
+def _detail(
+    item: SelectedOperator, verdict: OperatorVerdict, reason: str, records: Sequence[CaseRecord]
+) -> str:
+    if verdict is OperatorVerdict.MISSING:
+        name = OperatorName.parse(item.op_name)
+        return f"no kernel file {name.folder}/{name.kernel_stem}*.py"
+    if reason == FILTERED:
+        return "; ".join(sorted(item.skipped))
+    if reason == WEAK:
+        return "every judged case passed, but a trivial kernel would pass them too"
+    for status in _STATUS_OF.get(verdict, ()):
+        for record in records:
+            if record.status is status:
+                return record.detail
+    return ""
+
+
+def _counts(records: Sequence[CaseRecord], *, filtered: int) -> dict[str, int]:
+    by_status = Counter(record.status for record in records)
+    by_status[CaseStatus.SKIPPED] += filtered
+    strong = sum(record.status is CaseStatus.PASSED and record.strong for record in records)
+    return {
+        **{status.value: by_status[status] for status in CaseStatus},
+        "total": len(records) + filtered,
+        "strong": strong,
+        "weak": by_status[CaseStatus.PASSED] - strong,
+        "filtered": filtered,
+    }
+
+
+def _run_facts(run_dir: Path, run: RunFile) -> dict[str, Any]:
+    """Return what ``run.json`` says, with the selection as counts: its cases are in the summary itself."""
+    facts = run.to_json()
+    del facts["selection"], facts["kernels"]
+    skipped: Counter[str] = Counter()
+    for item in run.selection:
+        skipped.update(item.skipped)
+    return {
+        "name": run_dir.resolve().name,
+        **facts,
+        "device_label": run.device_label,
+        "selection": {
+            "operators": len(run.selection),
+            "cases": sum(len(item.cases) for item in run.selection),
+            "kernels": len(run.kernels),
+            "skipped": dict(sorted(skipped.items())),
+        },
+    }
+
+
+def _warnings(run: RunFile, cases: Sequence[CaseRecord]) -> tuple[str, ...]:
+    found = list(run.warnings)
+    if all(record.reason in {INTERRUPTED, NO_KERNEL} for record in cases):
+        found.append("no results: no case was judged in this run")
+    interrupted = sum(record.reason == INTERRUPTED for record in cases)
+    if interrupted:
+        found.append(f"unfinished: {interrupted} of {len(cases)} selected cases have no result")
+    if not run.selection:
+        found.append("the selection is empty: there is nothing to score")
+    return tuple(found)
