@@ -1,0 +1,23 @@
+"""Containment of an untrusted process: what it may read, write, reach and use up."""
+
+from __future__ import annotations
+
+from kagent_bench.evaluate.containment.environment import clean_environment
+from kagent_bench.evaluate.containment.memory import rss_bytes
+from kagent_bench.evaluate.containment.policy import ContainmentPolicy, default_policy
+from kagent_bench.evaluate.containment.report import ContainmentReport, Step, StepResult, StepState
+from kagent_bench.evaluate.containment.sequence import contain
+from kagent_bench.evaluate.containment.trial import probe
+
+__all__ = [
+    "ContainmentPolicy",
+    "ContainmentReport",
+    "Step",
+    "StepResult",
+    "StepState",
+    "clean_environment",
+    "contain",
+    "default_policy",
+    "probe",
+    "rss_bytes",
+]

@@ -1,0 +1,95 @@
+"""What containment achieves on this machine, found out by containing a throwaway process."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from kagent_bench.errors import HarnessFault
+from kagent_bench.evaluate.containment.policy import ContainmentPolicy, default_policy
+from kagent_bench.evaluate.containment.report import ContainmentReport
+from kagent_bench.evaluate.containment.sequence import contain
+
+_DEADLINE_S = 20.0
+"""Containment takes milliseconds; a machine that needs longer is stuck."""
+_CHUNK_BYTES = 1 << 16
+_CANARY = "canary"
+
+
+def _report(policy: ContainmentPolicy, writer: int) -> None:
+    """Contain this process and send the report, or the error."""
+    try:
+        answer = json.dumps(contain(policy, keep_fds={writer}).to_json())
+    except OSError as error:
+        answer = json.dumps({"error": str(error)})
+    with open(writer, "w", encoding="utf-8") as pipe:
+        pipe.write(answer)
+
+
+def _read_all(reader: int) -> bytes:
+    deadline = time.monotonic() + _DEADLINE_S
+    received = b""
+    while select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        chunk = os.read(reader, _CHUNK_BYTES)
+        if not chunk:
+            break
+        received += chunk
+    return received
+
+
+def _ask(policy: ContainmentPolicy) -> bytes:
+    reader, writer = os.pipe()
+    try:
+        pid = os.fork()
+        if not pid:
+            try:
+                _report(policy, writer)
+            finally:
+                os._exit(0)
+        os.close(writer)
+        try:
+            return _read_all(reader)
+        finally:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+    finally:
+        os.close(reader)
+
+
+def probe(policy: ContainmentPolicy | None = None) -> ContainmentReport:
+    """Contain a throwaway process and return its report; a canary file stands for the secrets.
+
+    To be called while this process has one thread only.
+
+    Args:
+        policy: the policy to try, in a scratch folder of its own; None for the default one.
+
+    Raises:
+        HarnessFault: no process can be made, or it did not answer.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="kab-probe-")).resolve()
+    try:
+        scratch, canary = folder / "scratch", folder / _CANARY
+        scratch.mkdir()
+        canary.write_text("secret")
+        wanted = default_policy(scratch) if policy is None else policy
+        answer = _ask(replace(wanted, scratch=scratch, secrets=(*wanted.secrets, canary)))
+        data = json.loads(answer) if answer else {"error": "it ended without an answer"}
+        if "error" in data:
+            msg = f"a throwaway process could not be contained: {data['error']}"
+            raise HarnessFault(
+                msg,
+                hint="see 'kab doctor'; processes, memory or the temporary folder may be exhausted",
+            )
+        return ContainmentReport.from_json(data)
+    except OSError as error:
+        msg = f"containment could not be tried: {error}"
+        raise HarnessFault(msg, hint="check free processes and the temporary folder") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
