@@ -1,6 +1,7 @@
 """Composes the phases: the only module that knows all of them.
 
-Each phase works alone on what the former one left on disk. What is heavy is imported by the phase that needs it.
+Each phase works alone on what the former one left on disk. What is heavy is imported by the phase that needs it,
+after what the user asked for has been checked.
 """
 
 from __future__ import annotations
@@ -68,11 +69,11 @@ def setup(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _SI
     Raises:
         UsageError: a name is unknown, or nothing is selected.
     """
+    selection = choose(resolved, catalog, progress)
+    settings = resolved.settings
     from kagent_bench.artefacts.write import write_artefacts
     from kagent_bench.evaluate.tolerance import relative_factors
 
-    selection = choose(resolved, catalog, progress)
-    settings = resolved.settings
     return write_artefacts(settings.base_dir, selection, relative_factors(settings.tolerance), progress)
 
 
@@ -82,13 +83,13 @@ def generate(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = 
     Raises:
         UsageError: a name is unknown, or nothing is selected.
     """
-    from kagent_bench.evaluate.judge import judge_factory
-    from kagent_bench.generate.driver import generate_kernels
-
     settings = resolved.settings
     name = settings.generate.workflow
     generator = catalog.generators.load(name, asked_by="--workflow")
     selection = choose(resolved, catalog, progress)
+    from kagent_bench.evaluate.judge import judge_factory
+    from kagent_bench.generate.driver import generate_kernels
+
     judges = judge_factory(resolved, catalog)
     return generate_kernels(selection, name, generator, settings, judges, progress)
 
@@ -116,9 +117,6 @@ def evaluate(  # noqa: PLR0913 - the three optional ones are keywords
         UsageError: a name is unknown, nothing is selected, options contradict each other, or the kernels
             folder is missing.
     """
-    from kagent_bench.evaluate.run import evaluate_selection
-    from kagent_bench.report.files import write_derived
-
     settings = resolved.settings
     _refuse_contradictions(resolved, cases=cases, fresh=fresh)
     if not settings.base_dir.is_dir():
@@ -129,6 +127,9 @@ def evaluate(  # noqa: PLR0913 - the three optional ones are keywords
     only = frozenset(cases) or None
     if only is not None:
         selection = _narrow(selection, only)
+    from kagent_bench.evaluate.run import evaluate_selection
+    from kagent_bench.report.files import write_derived
+
     run_dir = evaluate_selection(
         selection, resolved, catalog, progress, only_cases=only, fresh=fresh, command=tuple(command)
     )
@@ -167,8 +168,8 @@ def run(
     """
     settings = resolved.settings
     _refuse_contradictions(resolved, cases=(), fresh=fresh)
-    catalog.generators.load(settings.generate.workflow, asked_by="--workflow")
     catalog.executors.load(settings.evaluate.executor, asked_by="--executor")
+    catalog.generators.load(settings.generate.workflow, asked_by="--workflow")
     return RunResult(
         setup=setup(resolved, catalog, progress),
         generate=generate(resolved, catalog, progress),

@@ -20,35 +20,32 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 @pytest.fixture(autouse=True)
-def _environment_and_folder_are_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hide the user's settings from the test; fail a test that changes the environment or the folder."""
-    for name in list(os.environ):
-        if name.startswith("KAB_"):
-            monkeypatch.delenv(name)
-    folder = Path.cwd()
-    before = _variables()
-    root = _names(ROOT)
-    with monkeypatch.context():
+def _surroundings_are_kept() -> Iterator[None]:
+    """Hide the user's settings and the network; fail a test that changes the environment, folder or checkout.
+
+    The test's own ``monkeypatch`` is undone before this fixture looks.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("KAB_"):
+                patch.delenv(name)
+        patch.setattr(socket.socket, "connect", _loopback_only)
+        folder, variables, root = Path.cwd(), _variables(), _names(ROOT)
         yield
-    assert folder == Path.cwd(), "the test left another working directory behind"
-    changed = {name for name, _ in before.items() ^ _variables().items()}
-    assert changed == set(), "the test changed the environment"
-    assert root >= _names(ROOT), "the test wrote into the checkout"
+        assert folder == Path.cwd(), "the test left another working directory behind"
+        changed = {name for name, _ in variables.items() ^ _variables().items()}
+        assert changed == set(), "the test changed the environment"
+        assert root >= _names(ROOT), "the test wrote into the checkout"
 
 
-@pytest.fixture(autouse=True)
-def _network_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse connections to other machines."""
-    connect = socket.socket.connect
+_connect = socket.socket.connect
 
-    def guarded(self: socket.socket, address: Any) -> None:  # noqa: ANN401 - any family's address
-        internet = self.family in {socket.AF_INET, socket.AF_INET6}
-        if internet and address[0] not in _LOOPBACK:
-            message = f"a test tried to connect to {address[0]}"
-            raise AssertionError(message)
-        connect(self, address)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+def _loopback_only(self: socket.socket, address: Any) -> None:  # noqa: ANN401 - any family's address
+    if self.family in {socket.AF_INET, socket.AF_INET6} and address[0] not in _LOOPBACK:
+        message = f"a test tried to connect to {address[0]}"
+        raise AssertionError(message)
+    _connect(self, address)
 
 
 def _variables() -> dict[str, str]:
