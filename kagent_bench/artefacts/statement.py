@@ -122,7 +122,7 @@ def _tolerance(cases: Sequence[Case], tolerance: Mapping[str, float]) -> str:
     table = "\n".join(["| dtype of the result | factor |", "|---|---|", *rows])
     return f"""## Tolerance
 
-An element passes if `|result - expected| <= factor * (|expected| + m)`, where `expected` is computed in float64 and `m` is the accumulated magnitude of the terms that were added up (0 for elementwise operators). Integers and booleans are exact.
+An element passes if `|result - expected| <= factor * |expected|`, where `expected` is computed in float64. Where terms are added up (reductions, products of matrices), at most `factor` times their accumulated magnitude is granted on top. Integers and booleans are exact.
 
 {table}"""
 
