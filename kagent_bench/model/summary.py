@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kagent_bench.model.json_values import json_value
 from kagent_bench.model.record import SCHEMA_VERSION, CaseRecord
 from kagent_bench.model.verdict import FINE, OperatorVerdict
-
-if TYPE_CHECKING:
-    from kagent_bench.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +60,6 @@ class RunSummary:
     cases: tuple[CaseRecord, ...]
     """One for each selected case, also where nothing was judged, in the order of the selection."""
     warnings: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """What ``kab`` returns: 0 only if something was selected and every operator is fine."""
-        from kagent_bench.errors import ExitCode  # noqa: PLC0415 - the only use
-
-        fine = bool(self.operators) and all(item.fine for item in self.operators)
-        return ExitCode.OK if fine else ExitCode.FAILURES
 
     def to_json(self, *, cases: bool = False) -> dict[str, Any]:
         """Return the JSON form that ``--json`` prints, valid JSON without NaN or infinities."""

@@ -30,6 +30,8 @@ def markdown_text(text: str) -> str:
 
 def markdown_code(text: str) -> str:
     """Write text as a code span, also in a table cell."""
+    if "\\|" in text:  # Markdown dialects disagree on where such a cell ends
+        return markdown_text(text)
     line = one_line(text).replace("|", "\\|")
     if not line:
         return ""

@@ -33,12 +33,9 @@ if TYPE_CHECKING:
 
 _NARROWEST = 80
 _WIDEST = 160
-_WIDE_FROM = 110
-"""Columns from which each row has room for the device and BackendBench's verdict; below, the title names the
-device."""
-_DETAIL_FROM = 130
-"""Columns from which each row has room for what went wrong in words; below, the reason code stands."""
-
+_WIDE_FROM = 130
+"""Columns from which each row has room for the device, for BackendBench's verdict and for what went wrong in
+words; below, the title names the device and the reason code stands alone."""
 _LONGEST_WHY = 200
 """Characters of a row's explanation; the Markdown report has all of it."""
 
@@ -98,16 +95,16 @@ def _operators(summary: RunSummary, width: int) -> Table:
     table.add_column("operator", overflow="fold", min_width=20)
     table.add_column("verdict", no_wrap=True)
     table.add_column("passed", justify="right", no_wrap=True)
-    table.add_column("worst error", overflow="fold")
+    table.add_column("worst error", overflow="fold", min_width=12)
     if timed:
         table.add_column("speedup", justify="right", no_wrap=True)
     if wide:
         table.add_column("BackendBench", no_wrap=True)
         table.add_column("device", no_wrap=not timed, overflow="fold")
-    table.add_column("why", overflow="fold", min_width=10)
+    table.add_column("why", overflow="fold", min_width=15)
     for item in summary.operators:
         why = item.reason
-        if item.detail and width >= _DETAIL_FROM:
+        if item.detail and wide:
             why += f": {one_line(item.detail)}"
         row = [
             Text(item.op_name),

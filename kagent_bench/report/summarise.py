@@ -128,7 +128,9 @@ def _detail(
     if reason == FILTERED:
         return "; ".join(sorted(item.skipped))
     if reason == WEAK:
-        return "every judged case passed, but a trivial kernel would pass them too"
+        passed = [set(record.survivors) for record in records if record.status is CaseStatus.PASSED]
+        trivial = ", ".join(sorted(set.intersection(*passed))) if passed else ""
+        return f"every judged case passed, but a trivial kernel ({trivial}) would pass them too"
     for status in _STATUS_OF.get(verdict, ()):
         for record in records:
             if record.status is status:

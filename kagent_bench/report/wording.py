@@ -43,7 +43,7 @@ def score_rows(summary: RunSummary) -> list[tuple[str, str]]:
     if not interpreted(summary):
         rows += [
             (
-                f"speedup, geometric mean over correct operators ({ours['timed_correct']} timed)",
+                f"speedup, geometric mean over correct operators (timed: {ours['timed_correct']})",
                 ratio(ours["geomean_speedup_of_correct"]),
             ),
             (
@@ -53,7 +53,7 @@ def score_rows(summary: RunSummary) -> list[tuple[str, str]]:
         ]
     rows.append(
         (
-            f"BackendBench's correctness score ({theirs['operators']} operators tested)",
+            f"BackendBench's correctness score (operators tested: {theirs['operators']})",
             score(theirs["correctness"]),
         )
     )

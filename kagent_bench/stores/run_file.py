@@ -137,6 +137,14 @@ class RunFile:
             "selection": [_encode_operator(item) for item in self.selection],
         }
 
+    def to_text(self) -> str:
+        """Return the file's text: valid JSON, one key a line, quick also for 100,000 cases."""
+        items = (
+            f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+            for key, value in self.to_json().items()
+        )
+        return "{\n" + ",\n".join(items) + "\n}\n"
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunFile:
         """Read the JSON form.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kagent_bench.model.record import CaseRecord
 from kagent_bench.model.verdict import CaseStatus
-from kagent_bench.stores.atomic import write_json, write_text
+from kagent_bench.stores.atomic import write_text
 from kagent_bench.stores.run_file import (
     INTERPRETER_LABEL,
     KernelFile,
@@ -140,7 +140,7 @@ def store(name: str, run: RunFile, records: list[CaseRecord]) -> None:
     """Write a sample run folder, without secret and lock: reading needs neither."""
     folder = SAMPLES / name
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "run.json", run.to_json(), indent=1)
+    write_text(folder / "run.json", run.to_text())
     write_text(folder / "results.jsonl", "".join(json.dumps(item.to_json()) + "\n" for item in records))
 
 
@@ -174,7 +174,7 @@ def mixed() -> None:
     failed = CaseStatus.FAILED
     records = [
         record("abs.default", 0, here),
-        record("abs.default", 1, here, strong=False),
+        record("abs.default", 1, here, strong=False, survivors=("zeros",)),
         record("abs.default", 2, here, CaseStatus.SKIPPED, reason="too_large", **nothing),
         record(
             "add.Tensor",
@@ -241,7 +241,7 @@ def mixed() -> None:
             )
             for n in range(3)
         ),
-        *(record("neg.default", n, here, strong=False) for n in range(3)),
+        *(record("neg.default", n, here, strong=False, survivors=("zeros",)) for n in range(3)),
     ]
     old = record("abs.default", 9, here, failed, reason="values", detail="of a former kernel")
     store("mixed", run, [old, *records])
