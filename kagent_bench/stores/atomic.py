@@ -95,11 +95,18 @@ def file_lock(path: Path, *, timeout_s: float, purpose: str = "this file") -> It
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether another process holds the lock ``path`` at this moment; a missing file is not locked."""
+    """Return whether another process holds the lock ``path`` at this moment, or it is not ours to take.
+
+    A missing file is not locked.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CLOEXEC
+        )  # network file systems lock only what can be written
     except FileNotFoundError:
         return False
+    except PermissionError:
+        return True
     try:
         return not _try_lock(descriptor)
     finally:
