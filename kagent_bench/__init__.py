@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kagent_bench.api import evaluate, generate, report, run, setup
 
+    __version__: str
+
 __all__ = ["evaluate", "generate", "report", "run", "setup"]
 
 
@@ -19,6 +21,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
         from kagent_bench import api  # noqa: PLC0415 - importing the package stays free
 
         return getattr(api, name)
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - importing the package stays free
+
+        return version("kagent-bench")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from kagent_bench.artefacts.write import SetupResult
-    from kagent_bench.generate.driver import GenerateSummary
+    from kagent_bench.generate.summary import GenerateSummary
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.summary import RunSummary
 

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
     from kagent_bench.artefacts.write import SetupResult
     from kagent_bench.config.resolve import ResolvedSettings
-    from kagent_bench.generate.driver import GenerateSummary
+    from kagent_bench.generate.summary import GenerateSummary
     from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.selection import Selection
     from kagent_bench.model.summary import RunSummary
 
 _SILENT = Silent()
+_NO_ARTEFACTS = frozenset({"absent", "not_set_up"})
+"""Findings on a manifest that only say that there was no setup."""
 _CASE = "case"
 """The kind of name, in messages."""
 
@@ -87,11 +89,13 @@ def generate(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = 
     name = settings.generate.workflow
     generator = catalog.generators.load(name, asked_by="--workflow")
     selection = choose(resolved, catalog, progress)
-    from kagent_bench.evaluate.judge import judge_factory
+    from kagent_bench.evaluate.judge import JudgePool
+    from kagent_bench.evaluate.tolerance import relative_factors
     from kagent_bench.generate.driver import generate_kernels
 
-    judges = judge_factory(resolved, catalog)
-    return generate_kernels(selection, name, generator, settings, judges, progress)
+    tolerance = relative_factors(settings.tolerance)
+    with JudgePool(settings) as judges:
+        return generate_kernels(selection, name, generator, settings, judges, progress, tolerance=tolerance)
 
 
 def evaluate(  # noqa: PLR0913 - the three optional ones are keywords
@@ -127,9 +131,15 @@ def evaluate(  # noqa: PLR0913 - the three optional ones are keywords
     only = frozenset(cases) or None
     if only is not None:
         selection = _narrow(selection, only)
+    from kagent_bench.artefacts.manifest import check_manifest
     from kagent_bench.evaluate.run import evaluate_selection
     from kagent_bench.report.files import write_derived
 
+    # Any kernels folder can be judged, so that one without artefacts is no fault; one whose artefacts are of
+    # another suite, or were edited, may have led the generator astray.
+    for finding in check_manifest(settings.base_dir, selection):
+        if finding.kind not in _NO_ARTEFACTS:
+            progress.warn(finding.detail)
     run_dir = evaluate_selection(
         selection, resolved, catalog, progress, only_cases=only, fresh=fresh, command=tuple(command)
     )

@@ -50,5 +50,5 @@ def generate(
 
     with invocation(context) as call:
         result = pipeline.generate(call.resolved, call.catalog, call.progress)
-    emit_json(result.to_json()) if as_json else emit(generate_words(result.to_json()))
+    emit_json(result.to_json()) if as_json else emit(generate_words(result))
     raise typer.Exit(ExitCode.OK if result.ok else ExitCode.FAILURES)

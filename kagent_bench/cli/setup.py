@@ -37,4 +37,4 @@ def setup(
 
     with invocation(context) as call:
         result = pipeline.setup(call.resolved, call.catalog, call.progress)
-    emit_json(result.to_json()) if as_json else emit(setup_words(result.to_json()))
+    emit_json(result.to_json()) if as_json else emit(setup_words(result))

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kagent_bench.cli.console import columns
 
-
-def setup_words(result: Mapping[str, Any]) -> str:
-    """Return the text for the JSON form of a ``SetupResult``."""
-    return _counts(result)
-
-
-def generate_words(result: Mapping[str, Any]) -> str:
-    """Return the text for the JSON form of a ``GenerateSummary``."""
-    return _counts(result)
+if TYPE_CHECKING:
+    from kagent_bench.artefacts.write import SetupResult
+    from kagent_bench.generate.summary import GenerateSummary
 
 
-def _counts(result: Mapping[str, Any]) -> str:
-    rows: list[tuple[str, ...]] = []
-    for name, value in result.items():
-        if isinstance(value, str | int | float):
-            rows.append((name, str(value)))
-        elif isinstance(value, Mapping) and all(isinstance(count, int) for count in value.values()):
-            rows.append((name, ", ".join(f"{count} {word}" for word, count in value.items())))
-    return columns(rows, indent="")
+def setup_words(result: SetupResult) -> str:
+    """Return the counts of a setup."""
+    files = f"{result.written} files written, {result.refreshed} refreshed, {result.unchanged} unchanged"
+    return f"{len(result.operators)} operators of suite {result.suite} in {result.base_dir}: {files}"
+
+
+def generate_words(summary: GenerateSummary) -> str:
+    """Return the counts of a generation, and a line for each operator that has no usable kernel."""
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in summary.counts.items())
+    head = f"{len(summary.operators)} operators, {summary.generator} in {summary.base_dir}: {counts}"
+    rows = [
+        (item.op_name, item.outcome.value, item.reason or "-", " ".join(item.detail.split()))
+        for item in summary.operators
+        if not item.ok
+    ]
+    return f"{head}\n{columns(rows)}" if rows else head
