@@ -21,6 +21,11 @@ def variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def process_environment() -> dict[str, str]:
+    """Return a copy of this process's environment, for those who choose what a child process gets of it."""
+    return dict(os.environ)
+
+
 def cache_root() -> Path:
     """Return the user's cache folder: ``XDG_CACHE_HOME``, else ``~/.cache``."""
     given = variable("XDG_CACHE_HOME")

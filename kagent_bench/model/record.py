@@ -31,6 +31,8 @@ class CaseRecord:
     held_out: bool
     strong: bool = True
     """Whether the control outputs fail on this case; a pass on a case that is not strong proves nothing."""
+    survivors: tuple[str, ...] = ()
+    """Controls (``zeros``, ``ones``, ``input``, ``shuffled``) that also pass on this case; empty if it is strong."""
     call: str
     """The call in words, with tensors as ``T([shape], dtype, [stride])``."""
     device: str
@@ -62,7 +64,7 @@ class CaseRecord:
 
     def judged(self) -> JudgedCase:
         """Return what the verdict rule needs."""
-        return JudgedCase(status=self.status, reason=self.reason, strong=self.strong)
+        return JudgedCase(status=self.status, reason=self.reason, survivors=frozenset(self.survivors))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; an infinity or NaN, which JSON lacks, becomes its name as text."""
@@ -73,6 +75,7 @@ class CaseRecord:
         data["status"] = self.status.value
         data["dropped_rounds"] = list(self.dropped_rounds)
         data["library_calls"] = list(self.library_calls)
+        data["survivors"] = list(self.survivors)
         return data
 
     @classmethod
@@ -86,6 +89,7 @@ class CaseRecord:
         known["status"] = CaseStatus(known["status"])
         known["dropped_rounds"] = tuple(known.get("dropped_rounds", ()))
         known["library_calls"] = tuple(known.get("library_calls", ()))
+        known["survivors"] = tuple(known.get("survivors", ()))
         for name in _FLOATS:
             if isinstance(known.get(name), str):
                 known[name] = float(known[name])

@@ -59,8 +59,8 @@ class JudgedCase:
     status: CaseStatus
     reason: str
     """Reason code; empty only for a passed case."""
-    strong: bool = True
-    """Whether passing proves something: the control outputs (zeros, input, ...) fail on this case."""
+    survivors: frozenset[str] = frozenset()
+    """Control outputs (zeros, the input, ...) that also pass on this case; a case without any is strong."""
 
     def __post_init__(self) -> None:
         """Refuse a status other than passed that gives no reason.
@@ -76,22 +76,25 @@ class JudgedCase:
 def operator_verdict(cases: Iterable[JudgedCase], *, has_kernel: bool) -> tuple[OperatorVerdict, str]:
     """Return the verdict of an operator and its reason code: the first that applies, in order of severity.
 
-    ``correct`` asks that every judged case passed and that at least one of them was strong.
+    ``correct`` asks that every judged case passed and that no control output passes all of them: one strong case
+    is enough, and so are two of which one fails zeros and the other ones (as for ``any``, whose every single
+    result is one or the other).
     """
     if not has_kernel:
         return OperatorVerdict.MISSING, "no_kernel"
     first: dict[CaseStatus, str] = {}
-    strong_pass = False
+    survivors: frozenset[str] | None = None
     for case in cases:
         first.setdefault(case.status, case.reason)
-        strong_pass = strong_pass or (case.status is CaseStatus.PASSED and case.strong)
+        if case.status is CaseStatus.PASSED:
+            survivors = case.survivors if survivors is None else survivors & case.survivors
     for status, verdict in _BY_SEVERITY:
         if status in first:
             return verdict, first[status]
-    if strong_pass:
+    if survivors is not None and not survivors:
         return OperatorVerdict.CORRECT, ""
-    if CaseStatus.PASSED in first:
-        return OperatorVerdict.NOT_JUDGED, first.get(CaseStatus.NOT_JUDGED, "weak")
+    if survivors:
+        return OperatorVerdict.NOT_JUDGED, "weak"
     if CaseStatus.NOT_JUDGED in first:
         return OperatorVerdict.NOT_JUDGED, first[CaseStatus.NOT_JUDGED]
     return OperatorVerdict.SKIPPED, first.get(CaseStatus.SKIPPED, "no_cases")

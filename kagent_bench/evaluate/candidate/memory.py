@@ -1,0 +1,98 @@
+"""The candidate's view of the arena: tensor arguments built over the shared pages, or over device copies of them."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from kagent_bench.evaluate.arena import GUARD_BYTES
+from kagent_bench.model.case import SymbolSpec, TensorSpec, Value
+from kagent_bench.model.identity import decode_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Memory of one input as the kernel sees it."""
+
+    untyped: torch.UntypedStorage
+    base: int
+    """Bytes from the storage's start to the input's first element: guard bands lie before it on a device."""
+    n_bytes: int
+
+    @property
+    def address(self) -> int:
+        """Address of the input's first element."""
+        return self.untyped.data_ptr() + self.base
+
+
+class Call:
+    """One case's call: where its inputs lie and the arguments that look at them."""
+
+    def __init__(self, header: dict[str, Any], memory: mmap.mmap, device: str) -> None:
+        """Lay the arguments over the arena.
+
+        Args:
+            header: the oracle's description of the call.
+            memory: the mapped arena.
+            device: torch's device string; on another device than the CPU inputs are copied there for each call.
+        """
+        self.output_at, self.output_bytes = header["output"]
+        self._memory = memory
+        self._device = torch.device(device)
+        self.regions = [tuple(region) for region in header["regions"]]
+        self._dtypes = [getattr(torch, name) for name in header["dtypes"]]
+        self.storages = [self._storage(*region) for region in self.regions]
+        self.args = [self._build(decode_value(value)) for value in header["args"]]
+        self.kwargs = {name: self._build(decode_value(value)) for name, value in header["kwargs"].items()}
+
+    def _storage(self, offset: int, n_bytes: int) -> Storage:
+        if self._device.type == "cpu":
+            if not n_bytes:
+                return Storage(untyped=torch.UntypedStorage(0), base=0, n_bytes=0)
+            flat = torch.frombuffer(self._memory, dtype=torch.uint8, offset=offset, count=n_bytes)
+            return Storage(untyped=flat.untyped_storage(), base=0, n_bytes=n_bytes)
+        total = n_bytes + 2 * GUARD_BYTES
+        flat = torch.empty(total, dtype=torch.uint8, device=self._device)
+        return Storage(untyped=flat.untyped_storage(), base=GUARD_BYTES, n_bytes=n_bytes)
+
+    def to_device(self) -> None:
+        """Copy the inputs with their guard bands to the device; nothing to do on the CPU."""
+        self._copy(to_device=True)
+
+    def from_device(self) -> None:
+        """Copy the inputs with their guard bands back, so that the oracle sees what was written."""
+        self._copy(to_device=False)
+
+    def _copy(self, *, to_device: bool) -> None:
+        if self._device.type == "cpu":
+            return
+        for (offset, n_bytes), storage in zip(self.regions, self.storages, strict=True):
+            total = n_bytes + 2 * GUARD_BYTES
+            host = torch.frombuffer(self._memory, dtype=torch.uint8, offset=offset - GUARD_BYTES, count=total)
+            there = torch.empty(0, dtype=torch.uint8, device=self._device).set_(
+                storage.untyped, 0, (total,), (1,)
+            )
+            if to_device:
+                there.copy_(host)
+            else:
+                host.copy_(there)
+
+    def _build(self, value: Value) -> Any:  # noqa: ANN401 - an argument of any kind
+        if isinstance(value, TensorSpec):
+            dtype = self._dtypes[value.storage]
+            storage = self.storages[value.storage]
+            empty = torch.empty(0, dtype=dtype, device=self._device)
+            if not storage.n_bytes:
+                return torch.empty_strided(value.shape, value.stride, dtype=dtype, device=self._device)
+            offset = value.offset + storage.base // dtype.itemsize
+            return empty.set_(storage.untyped, offset, value.shape, value.stride)
+        if isinstance(value, SymbolSpec):
+            if value.kind == "device":
+                return self._device if value.name == "target" else torch.device(value.name)
+            return getattr(torch, value.name)
+        if isinstance(value, tuple):
+            return [self._build(item) for item in value]
+        return value

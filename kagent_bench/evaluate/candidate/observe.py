@@ -1,0 +1,116 @@
+"""Observing a kernel from inside its own process: ATen calls, launches, bfloat16 arithmetic, unwritten memory.
+
+What is seen here is evidence, not proof: the kernel's code can undo it. It labels honest kernels rightly and makes
+careless ones show; nothing here decides about values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+INTERPRETER_CALLS = frozenset(
+    [
+        "aten.new_empty.default",
+        "aten.set_.source_Storage_storage_offset",
+        "aten.copy_.default",
+        "aten.empty.memory_format",
+    ]
+)
+"""What Triton's interpreter itself calls while it launches."""
+_UNINITIALISED = frozenset(
+    ["empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_"]
+)
+_POISON = (float("nan"), -1.2345e4)
+"""What fresh memory holds, in turn, so that an unwritten element shows also where NaN would be right."""
+_INTEGER_POISON = (0x5A, -0x5B)
+
+
+class Observer:
+    """What was seen since the last ``reset``."""
+
+    def __init__(self) -> None:
+        """Start with nothing seen."""
+        self.calls: set[str] = set()
+        self.launches = 0
+        self.bf16_arithmetic = False
+        self.turn = 0
+        """Which poison fresh memory gets."""
+        self.author = ""
+        """File whose kernels count as the candidate's own."""
+        self._launching = 0
+
+    def reset(self, turn: int) -> None:
+        """Forget what was seen; fresh memory gets another poison."""
+        self.calls.clear()
+        self.launches = 0
+        self.bf16_arithmetic = False
+        self.turn = turn
+
+    def seen(self) -> dict[str, Any]:
+        """Return what was seen, as it is sent."""
+        return {
+            "calls": sorted(self.calls),
+            "launches": self.launches,
+            "bf16_arithmetic": self.bf16_arithmetic,
+        }
+
+    def call(self, name: str) -> None:
+        """Note an ATen call."""
+        if not (self._launching and name in INTERPRETER_CALLS):
+            self.calls.add(name)
+
+    @contextmanager
+    def launch(self, function: Callable[..., Any]) -> Iterator[None]:
+        """Note a kernel launch while it runs."""
+        code = getattr(function, "__code__", None)
+        if code is not None and code.co_filename == self.author:
+            self.launches += 1
+        self._launching += 1
+        try:
+            yield
+        finally:
+            self._launching -= 1
+
+
+OBSERVER = Observer()
+"""The process's observer. One process judges one kernel, so one is enough; hooks of Triton's classes need a place."""
+
+
+class Watch(TorchDispatchMode):
+    """Sees every ATen call of the candidate, and poisons fresh memory."""
+
+    def __torch_dispatch__(  # noqa: D105, PLW3201 - torch's own protocol
+        self,
+        func: Any,
+        types: Any,
+        args: Any = (),
+        kwargs: Any = None,  # noqa: ANN401, ARG002 - torch's own protocol
+    ) -> Any:  # noqa: ANN401
+        OBSERVER.call(str(func))
+        result = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ in _UNINITIALISED and isinstance(result, torch.Tensor):
+            _poison(result)
+        return result
+
+
+def _poison(tensor: torch.Tensor) -> None:
+    if (
+        not tensor.numel()
+        or tensor.device.type == "meta"
+        or (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
+    ):
+        return
+    turn = OBSERVER.turn % 2
+    if tensor.dtype is torch.bool:
+        tensor.fill_(bool(turn))
+    elif tensor.is_floating_point() or tensor.is_complex():
+        tensor.fill_(_POISON[turn])
+    elif tensor.dtype in {torch.uint8, torch.uint16, torch.uint32, torch.uint64}:
+        tensor.fill_(_INTEGER_POISON[0] + turn)
+    else:
+        tensor.fill_(_INTEGER_POISON[turn])

@@ -1,0 +1,160 @@
+"""The forked process: contains itself, loads one kernel file, and calls it as often as it is told.
+
+Everything that runs here is untrusted from the moment the kernel file is loaded. This process never holds
+expected values, the seed, tolerances, keys, other kernels, or a channel into the results.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import mmap
+import os
+import sys
+import tempfile
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from kagent_bench.evaluate.candidate import triton_hooks
+from kagent_bench.evaluate.candidate.memory import Call
+from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch
+from kagent_bench.evaluate.candidate.outputs import TooLarge, describe
+from kagent_bench.evaluate.containment import contain, default_policy
+from kagent_bench.evaluate.protocol import Channel, Closed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRACE_LINES = 12
+"""Last lines of a traceback that are kept for the kernel's author."""
+DETAIL_CHARACTERS = 2000
+
+
+def preload() -> None:
+    """Do once, in the fork server, what every child would do: set Triton's hooks, work out the allow-list."""
+    triton_hooks.install(interpreter=os.environ.get("TRITON_INTERPRET") == "1")
+    default_policy(Path(tempfile.gettempdir()), cuda=os.environ.get("TRITON_INTERPRET") != "1")
+
+
+def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int) -> int:
+    """Be the candidate; returns the exit status.
+
+    Args:
+        request: ``kernel`` (path), ``function``, ``device``, ``scratch``, ``memory_bytes``, ``secrets``.
+        channel_descriptor: socket to the supervisor.
+        output_descriptor: pipe that stdout and stderr go to.
+    """
+    os.dup2(output_descriptor, 1)
+    os.dup2(output_descriptor, 2)
+    os.close(output_descriptor)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    policy = replace(
+        default_policy(
+            Path(request["scratch"]),
+            cuda=request["device"] != "cpu",
+            secrets=tuple(Path(secret) for secret in request["secrets"]),
+        ),
+        memory_bytes=request["memory_bytes"],
+    )
+    report = contain(policy, keep_fds={0, 1, 2, channel_descriptor})
+    channel = Channel.from_descriptor(channel_descriptor)
+    channel.send({"outcome": "contained", "containment": report.to_json()})
+    OBSERVER.author = request["kernel"]
+    watch = Watch()
+    with watch:
+        function, failure = _load(request["kernel"], request["function"])
+    if function is None:
+        channel.send(failure)
+        return 0
+    channel.send({"outcome": "loaded"})
+    _serve(channel, function, request["device"], watch)
+    return 0
+
+
+def _load(path: str, function_name: str) -> tuple[Callable[..., Any] | None, dict[str, Any]]:
+    """Import the kernel file; return its function, or None and what is wrong."""
+    spec = importlib.util.spec_from_file_location("candidate_kernel", path)
+    assert spec is not None  # noqa: S101 - the path ends in .py
+    assert spec.loader is not None  # noqa: S101 - a file location has a loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        return None, _failure("syntax_error", f"line {error.lineno}: {error.msg}")
+    except Exception as error:  # noqa: BLE001 - whatever the file raises is its author's to know
+        return None, _failure("import_error", _explain(error))
+    function = getattr(module, function_name, None)
+    if function is None:
+        names = ", ".join(sorted(name for name in vars(module) if not name.startswith("_"))[:10])
+        return None, _failure("missing_function", f"the file defines no {function_name}; it defines: {names}")
+    if not callable(function):
+        return None, _failure("missing_function", f"{function_name} is not callable")
+    return function, {}
+
+
+def _serve(channel: Channel, function: Callable[..., Any], device: str, watch: Watch) -> None:
+    memory: mmap.mmap | None = None
+    call: Call | None = None
+    turn = 0
+    while True:
+        try:
+            request, descriptors = channel.receive()
+        except Closed:
+            return
+        if descriptors:
+            memory = mmap.mmap(descriptors[0], request["call"]["arena_bytes"])
+            os.close(descriptors[0])
+        assert memory is not None  # noqa: S101 - the first call brings the arena
+        if "call" in request:
+            call = Call(request["call"], memory, device)
+        assert call is not None  # noqa: S101 - the first request brings the call
+        turn += 1
+        channel.send(_judge_call(function, call, memory, watch, turn))
+
+
+def _judge_call(
+    function: Callable[..., Any], call: Call, memory: mmap.mmap, watch: Watch, turn: int
+) -> dict[str, Any]:
+    call.to_device()
+    OBSERVER.reset(turn)
+    try:
+        with torch.no_grad(), watch:
+            value = function(*call.args, **call.kwargs)
+        reply = describe(value, call, memory)
+    except TooLarge as error:
+        return {
+            **_failure("too_much_output", f"returned {error}, more than twice what is expected"),
+            **OBSERVER.seen(),
+        }
+    except Exception as error:  # noqa: BLE001 - whatever the kernel raises is its author's to know
+        reason = "signature" if _does_not_fit(function, call) else "raised"
+        return {**_failure(reason, _explain(error)), **OBSERVER.seen()}
+    call.from_device()
+    return {"outcome": "returned", **reply, **OBSERVER.seen()}
+
+
+def _does_not_fit(function: Callable[..., Any], call: Call) -> bool:
+    try:
+        inspect.signature(function).bind(*call.args, **call.kwargs)
+    except TypeError:
+        return True
+    except ValueError:
+        return False
+    return False
+
+
+def _failure(reason: str, detail: str) -> dict[str, Any]:
+    return {"outcome": "failed", "reason": reason, "detail": detail[:DETAIL_CHARACTERS]}
+
+
+def _explain(error: Exception) -> str:
+    lines = "".join(traceback.format_exception(error)).strip().splitlines()
+    own = [line for line in lines if "kagent_bench" not in line]
+    return "\n".join([f"{type(error).__name__}: {error}", *own[-TRACE_LINES:]])

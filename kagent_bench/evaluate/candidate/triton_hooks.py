@@ -1,0 +1,84 @@
+"""Hooks into Triton, set once in the fork server: launches are counted, autotuning works without a driver.
+
+Known limits of the interpreter (checked with Triton 3.7 to 3.9): bfloat16 arithmetic works on raw bit patterns, and
+``@triton.autotune`` asks for a driver. The former is noted, so that a wrong value is not blamed on the kernel; the
+latter is answered with the first configuration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton
+
+from kagent_bench.evaluate.candidate.observe import OBSERVER
+
+_BIT_ARITHMETIC = ("binary_op", "unary_op", "create_fma", "create_dot")
+"""Methods of the interpreter's builder that compute on a bfloat16's bits."""
+
+
+def install(*, interpreter: bool) -> None:
+    """Set the hooks for the mode that TRITON_INTERPRET chose."""
+    if interpreter:
+        _count_interpreted_launches()
+        _note_bf16_arithmetic()
+        _autotune_without_driver()
+    else:
+        _count_compiled_launches()
+
+
+def _count_interpreted_launches() -> None:
+    from triton.runtime.interpreter import InterpretedFunction  # noqa: PLC0415 - only in this mode
+
+    original = InterpretedFunction.run
+
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:  # noqa: ANN401 - Triton's signature
+        if warmup:
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        with OBSERVER.launch(self.fn):
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+    InterpretedFunction.run = run
+
+
+def _count_compiled_launches() -> None:
+    from triton.runtime.jit import JITFunction  # noqa: PLC0415 - only in this mode
+
+    original = JITFunction.run
+
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:  # noqa: ANN401 - Triton's signature
+        if warmup:
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        with OBSERVER.launch(self.fn):
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+    JITFunction.run = run
+
+
+def _note_bf16_arithmetic() -> None:
+    from triton.runtime.interpreter import InterpreterBuilder  # noqa: PLC0415 - only in this mode
+
+    for name in _BIT_ARITHMETIC:
+        original = getattr(InterpreterBuilder, name)
+
+        def noted(self: Any, first: Any, *rest: Any, original: Any = original) -> Any:  # noqa: ANN401 - Triton's own
+            if first.dtype.scalar == triton.language.bfloat16:
+                OBSERVER.bf16_arithmetic = True
+            return original(self, first, *rest)
+
+        setattr(InterpreterBuilder, name, noted)
+
+
+def _autotune_without_driver() -> None:
+    from triton.runtime.autotuner import Autotuner  # noqa: PLC0415 - only in this mode
+
+    original = Autotuner.__init__
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Triton's signature
+        for outdated in ("warmup", "rep", "use_cuda_graph"):
+            kwargs.pop(outdated, None)
+        # Equal times for every configuration: the first one wins, and no driver is asked.
+        kwargs["do_bench"] = lambda *_args, **_kwargs: [0.0, 0.0, 0.0]
+        original(self, *args, **kwargs)
+
+    Autotuner.__init__ = initialise

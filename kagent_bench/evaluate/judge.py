@@ -1,0 +1,99 @@
+"""The evaluator as generators see it: a source text goes in, a verdict and actionable words come out.
+
+It judges development cases only, with a seed of its own, and shows its feedback to the generator. The final
+verdict is ``kab evaluate``'s, with held-out cases and another seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kagent_bench.evaluate.session import Session
+from kagent_bench.evaluate.supervisor import KernelJob, KeyedCase
+from kagent_bench.hooks.protocols import Attempt
+from kagent_bench.model.identity import source_digest
+from kagent_bench.model.kernel import Kernel
+from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from kagent_bench.config.schema import Settings
+    from kagent_bench.model.record import CaseRecord
+    from kagent_bench.model.selection import OperatorCases
+
+MAX_FEEDBACK_CASES = 3
+"""Failing cases that are described to a generator."""
+
+
+class JudgePool:
+    """Judges source texts for several threads; the helpers start with the first text."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take the resolved settings."""
+        self._settings = settings
+        self._exit = contextlib.ExitStack()
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def __enter__(self) -> Self:
+        """Return itself; nothing is started yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the helpers."""
+        self._exit.close()
+
+    def __call__(self, operator_cases: OperatorCases) -> Callable[[str], Attempt]:
+        """Return the judge of one operator."""
+        return lambda source: self._judge(operator_cases, source)
+
+    def _judge(self, item: OperatorCases, source: str) -> Attempt:
+        data = source.encode()
+        path = Path(tempfile.gettempdir()) / f"{item.operator.kernel_stem}.py"
+        kernel = Kernel(operator=item.operator, path=path, sha256=source_digest(data))
+        cases = tuple(KeyedCase(case=case, key=case.id) for case in item.cases if not case.held_out)
+        session = self._started()
+        worker = self._free.get()
+        try:
+            job = KernelJob(kernel=kernel, source=data, kind=item.kind, cases=cases)
+            records = list(session.supervisor(worker).judge(job))
+        finally:
+            self._free.put(worker)
+        verdict, _ = operator_verdict([record.judged() for record in records], has_kernel=True)
+        feedback = "" if verdict is OperatorVerdict.CORRECT else _feedback(records)
+        return Attempt(source=source, verdict=verdict.value, feedback=feedback)
+
+    def _started(self) -> Session:
+        with self._lock:
+            if self._session is None:
+                session = Session(self._settings, secret_paths=[self._settings.base_dir])
+                self._session = self._exit.enter_context(session)
+                for worker in range(session.n_workers):
+                    self._free.put(worker)
+            return self._session
+
+
+def _feedback(records: Iterable[CaseRecord]) -> str:
+    """Return the worst cases in words, one of each reason first."""
+    wrong = [record for record in records if record.status is not CaseStatus.PASSED]
+    by_reason = {f"{record.status}({record.reason})": record for record in reversed(wrong)}
+    chosen = list(by_reason.values())[:MAX_FEEDBACK_CASES]
+    lines = [
+        f"{record.status}({record.reason}) for {record.op_name}{record.call}: {record.detail}"
+        for record in chosen
+    ]
+    if len(wrong) > len(chosen):
+        lines.append(f"{len(wrong)} cases in all are not passed")
+    return "\n".join(lines)

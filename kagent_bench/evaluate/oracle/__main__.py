@@ -1,0 +1,156 @@
+"""The oracle's process: answers the supervisor's requests one at a time until its channel closes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from kagent_bench.errors import UsageError
+from kagent_bench.evaluate.arena import Arena
+from kagent_bench.evaluate.oracle.case_judge import CaseJudge, OracleSettings
+from kagent_bench.evaluate.oracle.finding import Finding
+from kagent_bench.evaluate.oracle.machine import describe_machine
+from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
+from kagent_bench.evaluate.protocol import Channel, Closed
+from kagent_bench.evaluate.tolerance import Limits
+from kagent_bench.model.identity import decode_case, encode_value
+
+
+class Oracle:
+    """The state between requests: the run's settings, the arena, the open case."""
+
+    def __init__(self) -> None:
+        """Start without settings; the first request is ``hello``."""
+        self._settings: OracleSettings | None = None
+        self._arena: Arena | None = None
+        self._judge: CaseJudge | None = None
+        self._call: dict[str, Any] = {}
+
+    def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Answer one request; returns the message and the descriptors that go with it."""
+        return {"hello": self._hello, "kernel": self._kernel, "open": self._open, "judge": self._judge_reply}[
+            request["do"]
+        ](request)
+
+    def _hello(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Take the run's settings; tell what machine this is."""
+        try:
+            machine = describe_machine(request["device"])
+        except UsageError as error:
+            return {"error": error.message, "hint": error.hint}, ()
+        if machine["torch_device"] == "cpu":
+            torch.set_num_threads(1)
+        else:
+            torch.cuda.set_device(machine["torch_device"])
+        self._settings = OracleSettings(
+            seed=bytes.fromhex(request["seed"]),
+            device=machine["torch_device"],
+            limits={dtype: Limits(**limits) for dtype, limits in request["limits"].items()},
+            rounds=request["rounds"],
+            policy=request["policy"],
+            interpreter=machine["interpreter"],
+            memory_bytes=machine["memory_bytes"] // 8,
+        )
+        return machine, ()
+
+    def _kernel(self, _request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Start on another candidate process, which shall share nothing with the one before."""
+        self._drop_arena()
+        return {}, ()
+
+    def _open(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Prepare a case and its first round."""
+        assert self._settings is not None  # noqa: S101 - hello comes first
+        case = decode_case(request["case"])
+        try:
+            operator = overload(case.operator)
+        except AttributeError:
+            detail = f"torch {torch.__version__} has no operator {case.operator}"
+            return self._ended("not_judged", "unknown_operator", detail), ()
+        semantics = semantics_of(case.operator)
+        self._judge = CaseJudge(case, request["kind"], operator, semantics, self._settings)
+        finding = self._judge.open()
+        if finding is not None:
+            return self._finish(finding), ()
+        layout = self._judge.layout
+        assert layout is not None  # noqa: S101 - open() made it
+        descriptors: tuple[int, ...] = ()
+        if self._arena is None or self._arena.n_bytes < layout.n_bytes:
+            self._drop_arena()
+            self._arena = Arena(1 << (layout.n_bytes - 1).bit_length())
+            descriptors = (self._arena.descriptor,)
+        self._judge.fill(self._arena)
+        call = {
+            "args": [encode_value(value) for value in case.args],
+            "kwargs": {name: encode_value(value) for name, value in case.kwargs},
+            "dtypes": [storage.dtype for storage in case.storages],
+            "regions": [[region.offset, region.n_bytes] for region in layout.regions],
+            "output": [layout.input_bytes, layout.output_bytes],
+            "arena_bytes": self._arena.n_bytes,
+        }
+        return {"state": "ready", "call": call}, descriptors
+
+    def _judge_reply(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Judge one round; prepare the next one or end the case."""
+        judge, arena = self._judge, self._arena
+        assert judge is not None  # noqa: S101 - open comes first
+        assert arena is not None  # noqa: S101 - open comes first
+        finding = judge.judge(request["reply"], arena)
+        if finding is not None:
+            return self._finish(finding), ()
+        if judge.advance():
+            judge.fill(arena)
+            return {"state": "next"}, ()
+        return self._finish(judge.conclude()), ()
+
+    def _finish(self, finding: Finding | None) -> dict[str, Any]:
+        assert self._judge is not None  # noqa: S101 - open comes first
+        tally = self._judge.tally
+        ended = (
+            self._ended("passed", "", "")
+            if finding is None
+            else self._ended(finding.status.value, finding.reason, finding.detail)
+        )
+        ended["tally"] = {
+            **{
+                name: value
+                for name, value in asdict(tally).items()
+                if name not in {"survivors", "calls", "dropped"}
+            },
+            "survivors": sorted(tally.survivors or ()),
+            "dropped": tally.dropped,
+            "library_calls": self._judge.library_calls(),
+        }
+        self._judge = None
+        return ended
+
+    @staticmethod
+    def _ended(status: str, reason: str, detail: str) -> dict[str, Any]:
+        return {"state": "ended", "status": status, "reason": reason, "detail": detail}
+
+    def _drop_arena(self) -> None:
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
+
+
+def main() -> None:
+    """Serve the channel whose descriptor is the only argument."""
+    warnings.simplefilter("ignore")
+    channel = Channel.from_descriptor(int(sys.argv[1]))
+    oracle = Oracle()
+    while True:
+        try:
+            request, _ = channel.receive()
+            message, descriptors = oracle.answer(request)
+            channel.send(message, descriptors)
+        except Closed:
+            return
+
+
+if __name__ == "__main__":
+    main()

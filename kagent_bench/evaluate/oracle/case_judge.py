@@ -1,0 +1,545 @@
+"""Judging one case: fresh inputs for each round, the references for them, and the checks of what came back."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from kagent_bench.evaluate import arena as arena_module
+from kagent_bench.evaluate.oracle import contract, inputs, reference, returned
+from kagent_bench.evaluate.oracle.compare import Comparison, compare
+from kagent_bench.evaluate.oracle.controls import controls_for
+from kagent_bench.evaluate.oracle.finding import Finding
+from kagent_bench.evaluate.oracle.magnitude import accumulated
+from kagent_bench.evaluate.oracle.work import library_calls
+from kagent_bench.model.verdict import CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kagent_bench.evaluate.oracle.semantics import Semantics
+    from kagent_bench.evaluate.tolerance import Limits
+    from kagent_bench.model.case import Case
+
+REPEAT = "repeat"
+"""The last round: the first one's inputs again, to see whether the kernel is deterministic and keeps no state."""
+BACKENDBENCH_TOLERANCE = 1e-2
+"""Relative and absolute tolerance of BackendBench for every dtype."""
+VALUE_FREE_KINDS = {"random": "metadata_only", "metadata": "metadata_only"}
+"""Kinds of operator whose values cannot be judged, and the reason that is then recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleSettings:
+    """What the oracle needs to know of the run."""
+
+    seed: bytes
+    """The run's secret."""
+    device: str
+    """torch's device string."""
+    limits: Mapping[str, Limits]
+    rounds: int
+    policy: str
+    """``strict`` or ``report``."""
+    interpreter: bool
+    """Whether kernels run in Triton's interpreter."""
+    memory_bytes: int
+    """Largest sum of input bytes that is tried."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What the rounds of a case add up to."""
+
+    rounds: int = 0
+    dropped: list[str] = field(default_factory=list)
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    nan_count: int | None = None
+    tolerance: float | None = None
+    backendbench_passed: bool | None = None
+    deterministic: bool | None = None
+    survivors: set[str] | None = None
+    """Controls that no round has told from the right answer yet."""
+    launches: int = 0
+    calls: set[str] = field(default_factory=set)
+
+    def add(self, comparison: Comparison) -> None:
+        """Take in one output of one round."""
+        for name in ("max_abs_error", "max_rel_error", "nan_count"):
+            value, so_far = getattr(comparison, name), getattr(self, name)
+            if value is not None:
+                setattr(self, name, value if so_far is None else max(so_far, value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """One tensor that must have the right values: an output, or an argument that the schema says is written."""
+
+    where: str
+    eager: torch.Tensor
+    exact: torch.Tensor | None
+    magnitude: Callable[[], torch.Tensor] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    """One round: its inputs, and what the operator itself makes of them."""
+
+    name: str
+    storages: tuple[torch.Tensor, ...]
+    """On the CPU, as drawn."""
+    on_device: tuple[torch.Tensor, ...]
+    eager: reference.Outcome
+    exact: reference.Outcome | None
+
+
+class CaseJudge:
+    """The state of one case while its rounds run. Not shared between threads."""
+
+    def __init__(
+        self,
+        case: Case,
+        kind: str,
+        operator: Callable[..., Any],
+        semantics: Semantics,
+        settings: OracleSettings,
+    ) -> None:
+        """Take a case, the kind of its operator (see ``model.selection``), the callable and the run's settings."""
+        self._case = case
+        self._kind = kind
+        self._operator = operator
+        self._semantics = semantics
+        self._settings = settings
+        self._argument_names = _argument_names(operator)
+        self._names = contract.storage_names(case, self._argument_names)
+        self._writable = contract.written_storages(case, semantics, self._argument_names)
+        self._pending: list[str] = []
+        self._round: _Round | None = None
+        self._before = b""
+        self._first_values: list[bytes] | None = None
+        self.tally = Tally()
+        self.layout: arena_module.Layout | None = None
+
+    # --- preparing --------------------------------------------------------------------------------------------
+
+    def open(self) -> Finding | None:
+        """Draw the first round; return why the case ends here, or None when it can be run."""
+        needed = self._case.input_bytes
+        if needed > self._settings.memory_bytes:
+            detail = f"needs {needed} bytes of inputs, {self._settings.memory_bytes} can be used"
+            return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=detail)
+        names = inputs.rounds_of(self._case, self._semantics, self._settings.rounds)
+        self._pending = [*names[1:], REPEAT]
+        try:
+            self._round = self._prepare(names[0])
+            if self._kind not in VALUE_FREE_KINDS and not self._stable(self._round):
+                detail = "eager PyTorch gives different results for the same inputs"
+                return Finding(status=CaseStatus.NOT_JUDGED, reason="unstable_reference", detail=detail)
+        except reference.ReferenceFailed as error:
+            return Finding(status=CaseStatus.NOT_JUDGED, reason="reference_raises", detail=str(error))
+        except (MemoryError, RuntimeError) as error:
+            if not _out_of_memory(error):
+                raise
+            return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=str(error).splitlines()[0])
+        output_bytes = sum(leaf.numel() * leaf.element_size() for leaf in self._round.eager.leaves)
+        self.layout = arena_module.plan([storage.n_bytes for storage in self._case.storages], output_bytes)
+        return None
+
+    def _prepare(self, name: str) -> _Round:
+        index = 0 if name == REPEAT else inputs.ROUNDS.index(name)
+        source = inputs.generator(self._settings.seed, self._case.id, index)
+        drawn_as = inputs.ROUNDS[0] if name == REPEAT else name
+        storages = inputs.draw(self._case, self._semantics, drawn_as, source)
+        on_device = tuple(storage.to(self._settings.device) for storage in storages)
+        eager = reference.run(self._operator, self._case, on_device)
+        exact: reference.Outcome | None = None
+        if not self._semantics.eager_is_exact and self._kind not in VALUE_FREE_KINDS:
+            try:
+                exact = reference.run(self._operator, self._case, on_device, wide=True)
+            except reference.ReferenceFailed:
+                exact = None
+            if exact is not None and [leaf.shape for leaf in exact.leaves] != [
+                leaf.shape for leaf in eager.leaves
+            ]:
+                exact = None
+        return _Round(name=name, storages=storages, on_device=on_device, eager=eager, exact=exact)
+
+    def _stable(self, current: _Round) -> bool:
+        again = reference.run(self._operator, self._case, current.on_device)
+        return len(again.leaves) == len(current.eager.leaves) and all(
+            left.shape == right.shape and torch.equal(_bits(left), _bits(right))
+            for left, right in zip(again.leaves, current.eager.leaves, strict=True)
+        )
+
+    def fill(self, arena: arena_module.Arena) -> None:
+        """Write the round's inputs, and fresh random bytes around them, into the arena."""
+        assert self.layout is not None  # noqa: S101 - open() came first
+        assert self._round is not None  # noqa: S101 - open() came first
+        secret = hmac.new(
+            self._settings.seed, f"guard:{self._case.id}:{self._round.name}".encode(), hashlib.sha256
+        )
+        noise = hashlib.shake_256(secret.digest()).digest(self.layout.input_bytes)
+        contents = bytearray(noise)
+        for region, storage in zip(self.layout.regions, self._round.storages, strict=True):
+            contents[region.offset : region.offset + region.n_bytes] = _bytes(storage)
+        self._before = bytes(contents)
+        arena.memory[: self.layout.input_bytes] = self._before
+
+    # --- judging ----------------------------------------------------------------------------------------------
+
+    def judge(self, reply: dict[str, Any], arena: arena_module.Arena) -> Finding | None:
+        """Check what the candidate says it returned; None if this round is right.
+
+        Args:
+            reply: the candidate's description of its outputs, untrusted.
+            arena: the memory that it worked on.
+        """
+        assert self.layout is not None  # noqa: S101 - open() came first
+        assert self._round is not None  # noqa: S101 - open() came first
+        after = arena.memory[: self.layout.input_bytes]
+        self.tally.rounds += 1
+        self._note_work(reply)
+        finding = contract.check_guards(
+            self._before, after, self.layout, self._names
+        ) or contract.check_unchanged(self._before, after, self.layout, self._names, self._writable)
+        if finding is not None:
+            return self._in_round(finding)
+        try:
+            finding = self._check_outputs(reply, arena, after)
+        except returned.Unreadable as error:
+            detail = f"the process described its outputs inconsistently ({error})"
+            finding = Finding(status=CaseStatus.FAILED, reason="unreadable_output", detail=detail)
+        if finding is None:
+            finding = self._check_work()
+        return None if finding is None else self._in_round(finding)
+
+    def advance(self) -> bool:
+        """Prepare the next round that the operator itself can do; return False when there is none."""
+        while self._pending:
+            name = self._pending.pop(0)
+            try:
+                candidate = self._prepare(name)
+            except reference.ReferenceFailed:
+                self.tally.dropped.append(name)
+                continue
+            if name not in {inputs.ROUNDS[0], REPEAT} and _only_nan(candidate.eager.leaves):
+                self.tally.dropped.append(name)
+                continue
+            if self._output_bytes(candidate) > self._output_bytes_planned():
+                self.tally.dropped.append(name)
+                continue
+            self._round = candidate
+            return True
+        return False
+
+    def conclude(self) -> Finding | None:
+        """Return why a case that passed every round is not a proof, or None."""
+        if self._kind in VALUE_FREE_KINDS:
+            detail = f"operators of kind '{self._kind}' have no values to compare; metadata is right"
+            return Finding(status=CaseStatus.NOT_JUDGED, reason=VALUE_FREE_KINDS[self._kind], detail=detail)
+        assert self._round is not None  # noqa: S101 - open() came first
+        if all(leaf.numel() == 0 for leaf in self._round.eager.leaves) and not self._writable_elements():
+            detail = "every output is empty; metadata is right"
+            return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
+        return None
+
+    def library_calls(self) -> list[str]:
+        """Return the computing library calls that the candidate made in this case."""
+        return list(library_calls(self.tally.calls, self._semantics))
+
+    # --- the checks of one round ------------------------------------------------------------------------------
+
+    def _check_outputs(
+        self, reply: dict[str, Any], arena: arena_module.Arena, after: bytes
+    ) -> Finding | None:
+        assert self.layout is not None  # noqa: S101 - open() came first
+        assert self._round is not None  # noqa: S101 - open() came first
+        eager = self._round.eager
+        tree = reply.get("value")
+        finding = contract.check_structure(returned.structure(tree), contract.structure_of(eager.value))
+        if finding is not None:
+            return finding
+        described = [returned.read_leaf(item, self.layout) for item in reply.get("leaves", ())]
+        if len(described) != len(eager.leaves):
+            raise returned.Unreadable("leaves")
+        device = torch.device(self._settings.device).type
+        names = [_output_name(index, len(described)) for index in range(len(described))]
+        for name, leaf, expected in zip(names, described, eager.leaves, strict=True):
+            region = contract.expected_region(eager, expected)
+            finding = contract.check_metadata(leaf, expected, region, device, name)
+            if finding is not None:
+                return finding
+        if self._kind in VALUE_FREE_KINDS:
+            return None
+        actual = [returned.read_tensor(leaf, arena) for leaf in described]
+        targets = [self._output_target(index, name) for index, name in enumerate(names)]
+        for name, spec in contract.named_tensors(self._case, self._argument_names):
+            if spec.storage in self._writable and name.partition("[")[0] in self._semantics.mutated:
+                targets.append(self._argument_target(name, spec))
+                actual.append(self._argument_after(spec, after))
+        return (
+            self._check_values(targets, actual, reply)
+            or self._check_surroundings(after)
+            or self._check_repeat(actual)
+        )
+
+    def _check_values(
+        self, targets: list[_Target], actual: list[torch.Tensor], reply: dict[str, Any]
+    ) -> Finding | None:
+        comparisons = [self._compare(target, tensor) for target, tensor in zip(targets, actual, strict=True)]
+        for comparison in comparisons:
+            self.tally.add(comparison)
+        agrees = all(
+            _backendbench_agrees(tensor, target.eager) for target, tensor in zip(targets, actual, strict=True)
+        )
+        self.tally.backendbench_passed = agrees and self.tally.backendbench_passed is not False
+        wrong = [(target, item) for target, item in zip(targets, comparisons, strict=True) if not item.ok]
+        if wrong and self._ties(targets, actual, comparisons):
+            wrong = []
+        if wrong:
+            target, comparison = wrong[0]
+            if self._settings.interpreter and reply.get("bf16_arithmetic"):
+                detail = (
+                    "the interpreter computes bfloat16 arithmetic on raw bits; upcast to float32 or use a GPU"
+                )
+                return Finding(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=detail)
+            detail = f"{target.where}: {comparison.detail}"
+            return Finding(status=CaseStatus.FAILED, reason=comparison.reason, detail=detail)
+        self._strike_controls(targets)
+        return None
+
+    def _compare(self, target: _Target, tensor: torch.Tensor) -> Comparison:
+        name = str(target.eager.dtype).removeprefix("torch.")
+        limits = self._settings.limits.get(name)
+        if limits is not None:
+            self.tally.tolerance = limits.relative
+        elif target.eager.is_floating_point() or target.eager.is_complex():
+            message = f"no tolerance is known for {name}"
+            raise KeyError(message)
+        return compare(tensor, target.eager, target.exact, limits=limits, magnitude=target.magnitude)
+
+    def _strike_controls(self, targets: list[_Target]) -> None:
+        assert self._round is not None  # noqa: S101 - open() came first
+        tensors = [
+            reference.build(spec, self._round.storages, torch.device("cpu"), wide=False)
+            for _, spec in contract.named_tensors(self._case, self._argument_names)
+        ]
+        controls = controls_for(self._semantics, tensors)
+        if self.tally.survivors is None:
+            self.tally.survivors = set(controls)
+        for name in tuple(self.tally.survivors):
+            outputs = [controls[name](target.eager) for target in targets]
+            if any(output is None for output in outputs) or not all(
+                output is not None and self._quietly_right(target, output)
+                for target, output in zip(targets, outputs, strict=True)
+            ):
+                self.tally.survivors.discard(name)
+
+    def _quietly_right(self, target: _Target, tensor: torch.Tensor) -> bool:
+        tolerance = self.tally.tolerance
+        right = self._compare(target, tensor).ok
+        self.tally.tolerance = tolerance
+        return right
+
+    def _ties(
+        self, targets: list[_Target], actual: list[torch.Tensor], comparisons: list[Comparison]
+    ) -> bool:
+        """Return whether the only wrong outputs are indices that select the right values."""
+        index = self._semantics.tie_output
+        if (
+            index is None
+            or index >= len(actual)
+            or any(not item.ok for place, item in enumerate(comparisons) if place != index)
+        ):
+            return False
+        assert self._round is not None  # noqa: S101 - open() came first
+        return _select_the_same(self._case, self._round.storages, actual[index], targets[index].eager)
+
+    def _check_surroundings(self, after: bytes) -> Finding | None:
+        """Check that a written storage changed only where its argument looks."""
+        assert self.layout is not None  # noqa: S101 - open() came first
+        for storage in self._writable:
+            region = self.layout.regions[storage]
+            if not region.n_bytes:
+                continue
+            place = slice(region.offset, region.offset + region.n_bytes)
+            touched = torch.zeros(self._case.storages[storage].numel, dtype=torch.bool)
+            for _, spec in contract.named_tensors(self._case, self._argument_names):
+                if spec.storage == storage:
+                    torch.as_strided(touched, spec.shape, spec.stride, spec.offset).fill_(value=True)
+            old, new = (
+                torch.frombuffer(bytearray(data[place]), dtype=torch.uint8) for data in (self._before, after)
+            )
+            item = region.n_bytes // max(1, self._case.storages[storage].numel)
+            changed = (old != new).view(-1, item).any(dim=1)
+            if bool((changed & ~touched).any()):
+                detail = f"{self._names[storage]}: elements between those that it looks at were overwritten"
+                return Finding(status=CaseStatus.FAILED, reason="out_of_bounds_write", detail=detail)
+        return None
+
+    def _check_repeat(self, actual: list[torch.Tensor]) -> Finding | None:
+        assert self._round is not None  # noqa: S101 - open() came first
+        values = [_bytes(tensor.contiguous()) for tensor in actual]
+        if self._first_values is None:
+            self._first_values = values
+        elif self._round.name == REPEAT:
+            self.tally.deterministic = values == self._first_values
+        return None
+
+    def _check_work(self) -> Finding | None:
+        if self._settings.policy != "strict" or self._kind in {"view", *VALUE_FREE_KINDS}:
+            return None
+        computed = library_calls(self.tally.calls, self._semantics)
+        if computed:
+            detail = "let the library compute: " + ", ".join(computed)
+            return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
+        assert self._round is not None  # noqa: S101 - open() came first
+        if not self.tally.launches and (any(leaf.numel() for leaf in self._round.eager.leaves)):
+            detail = "returned a non-empty result without launching a kernel of its own file"
+            return Finding(status=CaseStatus.REJECTED, reason="no_kernel", detail=detail)
+        return None
+
+    # --- small steps ------------------------------------------------------------------------------------------
+
+    def _note_work(self, reply: dict[str, Any]) -> None:
+        launches, calls = reply.get("launches"), reply.get("calls")
+        if isinstance(launches, int):
+            self.tally.launches += launches
+        if isinstance(calls, list):
+            self.tally.calls.update(call for call in calls if isinstance(call, str))
+
+    def _in_round(self, finding: Finding) -> Finding:
+        assert self._round is not None  # noqa: S101 - open() came first
+        detail = f"round '{self._round.name}': {finding.detail}"
+        return Finding(status=finding.status, reason=finding.reason, detail=detail)
+
+    def _output_target(self, index: int, name: str) -> _Target:
+        assert self._round is not None  # noqa: S101 - open() came first
+        current = self._round
+        exact = None if current.exact is None else current.exact.leaves[index].cpu()
+        magnitude = None
+        if current.exact is not None:
+            magnitude = partial(self._magnitude, current, current.exact, index)
+        return _Target(where=name, eager=current.eager.leaves[index].cpu(), exact=exact, magnitude=magnitude)
+
+    def _magnitude(self, current: _Round, exact: reference.Outcome, index: int) -> torch.Tensor:
+        return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index).cpu()
+
+    def _argument_target(self, name: str, spec: Any) -> _Target:  # noqa: ANN401 - a TensorSpec
+        assert self._round is not None  # noqa: S101 - open() came first
+        current = self._round
+        index = next(
+            (
+                place
+                for place, leaf in enumerate(current.eager.leaves)
+                if current.eager.alias_of(leaf) == spec.storage and tuple(leaf.shape) == spec.shape
+            ),
+            None,
+        )
+        magnitude = None
+        if index is not None and current.exact is not None:
+            magnitude = partial(self._magnitude, current, current.exact, index)
+        device = torch.device(self._settings.device)
+        exact = None
+        if current.exact is not None:
+            exact = reference.build(spec, current.exact.storages, device, wide=False).cpu()
+        eager = reference.build(spec, current.eager.storages, device, wide=False).cpu()
+        return _Target(
+            where=f"argument '{name}' after the call", eager=eager, exact=exact, magnitude=magnitude
+        )
+
+    def _argument_after(self, spec: Any, after: bytes) -> torch.Tensor:  # noqa: ANN401 - a TensorSpec
+        assert self.layout is not None  # noqa: S101 - open() came first
+        region = self.layout.regions[spec.storage]
+        dtype: torch.dtype = getattr(torch, self._case.storages[spec.storage].dtype)
+        if not region.n_bytes:
+            return torch.empty(spec.shape, dtype=dtype)
+        data = bytearray(after[region.offset : region.offset + region.n_bytes])
+        return torch.frombuffer(data, dtype=dtype).as_strided(spec.shape, spec.stride, spec.offset)
+
+    def _writable_elements(self) -> bool:
+        return any(self._case.storages[storage].numel for storage in self._writable)
+
+    def _output_bytes_planned(self) -> int:
+        assert self.layout is not None  # noqa: S101 - open() came first
+        return self.layout.output_bytes
+
+    @staticmethod
+    def _output_bytes(current: _Round) -> int:
+        return sum(leaf.numel() * leaf.element_size() for leaf in current.eager.leaves)
+
+
+def _argument_names(operator: Callable[..., Any]) -> Sequence[str]:
+    schema = getattr(operator, "_schema", None)
+    return [] if schema is None else [argument.name for argument in schema.arguments]
+
+
+def _output_name(index: int, total: int) -> str:
+    return "the output" if total == 1 else f"output {index}"
+
+
+def _bytes(tensor: torch.Tensor) -> bytes:
+    flat = tensor.detach().cpu().contiguous().flatten()
+    return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    flat = tensor.detach().contiguous().flatten()
+    return flat.view(torch.uint8) if flat.numel() else flat
+
+
+def _only_nan(leaves: Sequence[torch.Tensor]) -> bool:
+    floats = [leaf for leaf in leaves if leaf.numel() and (leaf.is_floating_point() or leaf.is_complex())]
+    return bool(floats) and all(bool(torch.isnan(leaf).all()) for leaf in floats)
+
+
+def _backendbench_agrees(actual: torch.Tensor, eager: torch.Tensor) -> bool:
+    try:
+        torch.testing.assert_close(
+            actual, eager, rtol=BACKENDBENCH_TOLERANCE, atol=BACKENDBENCH_TOLERANCE, equal_nan=True
+        )
+    except (AssertionError, RuntimeError, ValueError):
+        return False
+    return True
+
+
+def _select_the_same(
+    case: Case, storages: Sequence[torch.Tensor], got: torch.Tensor, expected: torch.Tensor
+) -> bool:
+    """Return whether index outputs select equal values of the first tensor argument along its reduced dimension."""
+    source = reference.build(case.args[0], storages, torch.device("cpu"), wide=False)
+    numbers = [value for value in case.args[1:] if isinstance(value, int) and not isinstance(value, bool)]
+    if got.numel() == 0 or not isinstance(source, torch.Tensor) or source.dim() == 0:
+        return False
+    if got.shape == expected.shape == torch.Size([]):
+        flat = source.flatten()
+        return bool(0 <= int(got) < flat.numel() and _equal(flat[int(got)], flat[int(expected)]))
+    dims = [number for number in numbers if -source.dim() <= number < source.dim()]
+    for dim in [*dims, *range(source.dim())]:
+        left, right = (
+            index if index.dim() == source.dim() else index.unsqueeze(dim) for index in (got, expected)
+        )
+        fits = all(
+            size <= source.shape[place]
+            for place, size in enumerate(left.shape)
+            if place != dim % source.dim()
+        )
+        inside = bool(((left >= 0) & (left < source.shape[dim])).all())
+        if fits and inside and bool((right < source.shape[dim]).all()):
+            return _equal(source.gather(dim, left), source.gather(dim, right))
+    return False
+
+
+def _equal(left: torch.Tensor, right: torch.Tensor) -> bool:
+    return bool(((left == right) | (torch.isnan(left) & torch.isnan(right))).all())
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    text = str(error)
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text

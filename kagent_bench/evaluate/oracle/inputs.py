@@ -1,0 +1,127 @@
+"""Input values: drawn from the run's secret seed, the case and the round, in several distributions.
+
+Values come from HMAC(seed, case, round), so that resume, replay and ``--case ID`` see the same inputs while no
+candidate can foresee them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+
+import torch
+
+from kagent_bench.evaluate.oracle.semantics import Specials
+from kagent_bench.model.case import IntegerValues, LiteralValues
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kagent_bench.evaluate.oracle.semantics import Semantics
+    from kagent_bench.model.case import Case, StorageSpec
+
+ROUNDS = ("as_given", "wide", "integers", "special", "late_wide")
+"""The distributions, in order. ``as_given`` is the recorded range; ``wide`` signed values over five decades;
+``integers`` whole numbers whose products need more mantissa than a shortcut dtype keeps; ``special`` the
+recorded range with NaN, infinities and signed zeros strewn in; ``late_wide`` looks nominal at first and
+turns wide after the first half, against kernels that sample a prefix."""
+
+WIDE_DECADES = (-3.0, 2.0)
+"""Exponents of ten between which magnitudes of the ``wide`` round lie; squares stay finite in float16."""
+INTEGER_BOUND = {torch.float16: 8, torch.bfloat16: 8}
+"""Largest whole number per dtype: products and short sums stay exact in half precision."""
+DEFAULT_INTEGER_BOUND = 4095
+"""12 bits: one more than TensorFloat-32's and float16's mantissa keeps, four more than bfloat16's."""
+SPECIAL_SHARE = 0.2
+"""Share of special elements where each output element depends on few inputs."""
+FEW_SPECIALS = 2
+"""Number of special elements where one of them reaches a whole row of outputs."""
+
+
+def generator(seed: bytes, case_id: str, round_index: int) -> torch.Generator:
+    """Return a generator seeded from HMAC-SHA256(seed, case, round)."""
+    mac = hmac.new(seed, f"{case_id}:{round_index}".encode(), hashlib.sha256).digest()
+    return torch.Generator().manual_seed(int.from_bytes(mac[:8], "little") >> 1)
+
+
+def rounds_of(case: Case, semantics: Semantics, n_rounds: int) -> tuple[str, ...]:
+    """Return the distributions that make sense for a case, at most ``n_rounds`` of them.
+
+    A case whose values are all literal has one round, unless its elements may be shuffled.
+    """
+    if all(isinstance(storage.rule, LiteralValues) for storage in case.storages):
+        return ROUNDS[:2] if semantics.elementwise and case.storages else ROUNDS[:1]
+    rounds = [name for name in ROUNDS if semantics.allows_round(name)]
+    return tuple(rounds[:n_rounds])
+
+
+def draw(
+    case: Case, semantics: Semantics, round_name: str, source: torch.Generator
+) -> tuple[torch.Tensor, ...]:
+    """Return one flat tensor of shape [numel] per storage of the case, on the CPU."""
+    return tuple(_draw_storage(storage, semantics, round_name, source) for storage in case.storages)
+
+
+def _draw_storage(
+    storage: StorageSpec, semantics: Semantics, round_name: str, source: torch.Generator
+) -> torch.Tensor:
+    dtype: torch.dtype = getattr(torch, storage.dtype)
+    rule = storage.rule
+    if isinstance(rule, LiteralValues):
+        if not rule.data:
+            return torch.empty(0, dtype=dtype)
+        literal = torch.frombuffer(bytearray(rule.data), dtype=torch.uint8).view(dtype)
+        if round_name != ROUNDS[0] and semantics.elementwise and not dtype.is_floating_point:
+            return literal[torch.randperm(storage.numel, generator=source)]
+        return literal
+    if isinstance(rule, IntegerValues):
+        if dtype is torch.bool:
+            return torch.randint(rule.low, rule.high + 1, (storage.numel,), generator=source).to(dtype)
+        return torch.randint(rule.low, rule.high + 1, (storage.numel,), generator=source, dtype=dtype)
+    shape: Sequence[int] = (storage.numel, 2) if dtype.is_complex else (storage.numel,)
+    part = dtype.to_real() if dtype.is_complex else dtype
+    values = _draw_floats(shape, rule.low, rule.high, round_name, semantics, part, source).to(part)
+    return torch.view_as_complex(values) if dtype.is_complex else values
+
+
+def _draw_floats(  # noqa: PLR0913, PLR0917 - one value for each fact that a distribution depends on
+    shape: Sequence[int],
+    low: float,
+    high: float,
+    round_name: str,
+    semantics: Semantics,
+    dtype: torch.dtype,
+    source: torch.Generator,
+) -> torch.Tensor:
+    if round_name == "wide":
+        return _wide(shape, source)
+    if round_name == "integers":
+        bound = INTEGER_BOUND.get(dtype, DEFAULT_INTEGER_BOUND)
+        return torch.randint(-bound, bound + 1, tuple(shape), generator=source).double()
+    nominal = low + (high - low) * torch.rand(tuple(shape), generator=source, dtype=torch.float64)
+    if round_name == "special":
+        return _strew(nominal, semantics.specials, source)
+    if round_name == "late_wide":
+        flat, wide = nominal.flatten(), _wide(shape, source).flatten()
+        half = flat.numel() // 2
+        return torch.cat([flat[:half], wide[half:]]).view(tuple(shape))
+    return nominal
+
+
+def _wide(shape: Sequence[int], source: torch.Generator) -> torch.Tensor:
+    low, high = WIDE_DECADES
+    exponent = low + (high - low) * torch.rand(tuple(shape), generator=source, dtype=torch.float64)
+    sign = torch.randint(0, 2, tuple(shape), generator=source).double() * 2 - 1
+    return sign * torch.pow(10.0, exponent)
+
+
+def _strew(values: torch.Tensor, specials: Specials, source: torch.Generator) -> torch.Tensor:
+    flat = values.flatten()
+    n_total = flat.numel()
+    n_special = max(1, int(n_total * SPECIAL_SHARE)) if specials.dense else min(FEW_SPECIALS, n_total)
+    places = torch.randperm(n_total, generator=source)[:n_special]
+    choices = torch.tensor(specials.values, dtype=torch.float64)
+    picked = torch.randint(0, len(choices), (len(places),), generator=source)
+    flat[places] = choices[picked]
+    return flat.view(values.shape)

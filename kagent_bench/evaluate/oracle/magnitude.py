@@ -1,0 +1,129 @@
+r"""The accumulated magnitude m of an output element: how large the terms are that cancel in it.
+
+An honest kernel's rounding error grows with the terms that it adds, not with their sum. So the bound on its
+error is ``tol * (|reference| + m)``, elementwise, with
+
+- for sums of products (``semantics.LINEAR``): m = the operator on absolute values;
+- for everything else: m = the larger of \|f(x(1+d)) - f(x)\| / d that both signs of d agree on, a componentwise
+  condition number times \|f\| (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6); pointwise
+  operators perturb one argument after the other and add up, others use random signs;
+- plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``).
+
+There is no tensor-wide scale: an element that nothing large went into must be right to its own size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from kagent_bench.evaluate.oracle import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from kagent_bench.evaluate.oracle.semantics import Semantics
+    from kagent_bench.model.case import Case
+
+_STEP = 2.0**-20
+"""Relative perturbation: far above float64's rounding, far below any scale on which functions bend."""
+_RANDOM_DRAWS = 2
+"""Sign patterns for operators whose outputs depend on many inputs."""
+
+
+def accumulated(  # noqa: PLR0913, PLR0917 - what the formula depends on
+    operator: Callable[..., Any],
+    case: Case,
+    semantics: Semantics,
+    storages: Sequence[torch.Tensor],
+    exact: reference.Outcome,
+    leaf: int,
+) -> torch.Tensor:
+    """Return m for one output: a float64 tensor of that output's shape, zero where nothing is known.
+
+    Args:
+        operator: the callable.
+        case: its arguments.
+        semantics: its class.
+        storages: the input storages in their own dtypes.
+        exact: the float64 run on them.
+        leaf: index of the output among ``exact.leaves``.
+    """
+    expected = exact.leaves[leaf]
+    magnitude = torch.zeros(expected.shape, dtype=torch.float64)
+    if semantics.interior:
+        magnitude += 1.0
+    if semantics.linear:
+        absolute = [_absolute(storage) for storage in storages]
+        return magnitude + _clean(_leaf(operator, case, absolute, leaf, expected)).abs()
+    floats = [
+        index for index, storage in enumerate(storages) if storage.is_floating_point() or storage.is_complex()
+    ]
+    if semantics.elementwise:
+        for index in floats:
+            ones = torch.ones(storages[index].shape, dtype=torch.float64)
+            magnitude += _sensitivity(operator, case, storages, {index: ones}, expected, leaf)
+        return magnitude
+    source = torch.Generator().manual_seed(0)
+    draws = torch.zeros_like(magnitude)
+    for _ in range(_RANDOM_DRAWS):
+        signs = {
+            index: torch.randint(0, 2, storages[index].shape, generator=source).double() * 2 - 1
+            for index in floats
+        }
+        draws = torch.maximum(draws, _sensitivity(operator, case, storages, signs, expected, leaf))
+    return magnitude + draws
+
+
+def _sensitivity(  # noqa: PLR0913, PLR0917 - what the formula depends on
+    operator: Callable[..., Any],
+    case: Case,
+    storages: Sequence[torch.Tensor],
+    signs: dict[int, torch.Tensor],
+    expected: torch.Tensor,
+    leaf: int,
+) -> torch.Tensor:
+    change: torch.Tensor | None = None
+    for direction in (_STEP, -_STEP):
+        moved = [
+            _widened(storage) * (1 + direction * signs[index]).to(_widened(storage).dtype)
+            if index in signs
+            else storage
+            for index, storage in enumerate(storages)
+        ]
+        difference = _clean((_leaf(operator, case, moved, leaf, expected) - expected).abs()) / _STEP
+        change = difference if change is None else torch.minimum(change, difference)
+    return change.double() if change is not None else torch.zeros(expected.shape, dtype=torch.float64)
+
+
+def _leaf(
+    operator: Callable[..., Any],
+    case: Case,
+    storages: Sequence[torch.Tensor],
+    leaf: int,
+    expected: torch.Tensor,
+) -> torch.Tensor:
+    try:
+        outcome = reference.run(operator, case, storages, wide=True)
+    except reference.ReferenceFailed:
+        return expected
+    if leaf >= len(outcome.leaves) or outcome.leaves[leaf].shape != expected.shape:
+        return expected
+    return outcome.leaves[leaf]
+
+
+def _absolute(storage: torch.Tensor) -> torch.Tensor:
+    if storage.is_complex():
+        return storage.abs().to(storage.dtype)
+    return storage.abs() if storage.is_floating_point() else storage
+
+
+def _widened(storage: torch.Tensor) -> torch.Tensor:
+    return storage.to(torch.complex128 if storage.is_complex() else torch.float64)
+
+
+def _clean(values: torch.Tensor) -> torch.Tensor:
+    real = values.abs() if values.is_complex() else values
+    return torch.nan_to_num(real.double(), nan=0.0, posinf=0.0, neginf=0.0)

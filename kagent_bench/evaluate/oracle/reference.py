@@ -1,0 +1,108 @@
+"""Running the operator itself: eagerly as PyTorch users do, and in float64 as the judge of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from kagent_bench.model.case import SymbolSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kagent_bench.model.case import Case, Value
+
+_WIDER = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex32: torch.complex128,
+    torch.complex64: torch.complex128,
+}
+
+
+class ReferenceFailed(Exception):  # noqa: N818 - an event: the case is dropped or judged by eager
+    """The operator raised."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one run of the operator returned and left behind."""
+
+    value: Any
+    """The returned object: a tensor, a number, None, or a sequence of these."""
+    leaves: tuple[torch.Tensor, ...]
+    """The tensors in ``value``, in order."""
+    storages: tuple[torch.Tensor, ...]
+    """The flat storages after the run, one per storage of the case."""
+
+    def alias_of(self, leaf: torch.Tensor) -> int | None:
+        """Return which storage an output looks at, or None for a fresh one."""
+        address = leaf.untyped_storage().data_ptr()
+        for index, storage in enumerate(self.storages):
+            if address and storage.untyped_storage().data_ptr() == address:
+                return index
+        return None
+
+
+def run(
+    operator: Callable[..., Any], case: Case, storages: Sequence[torch.Tensor], *, wide: bool = False
+) -> Outcome:
+    """Run an operator on private copies of the storages.
+
+    Args:
+        operator: the callable, usually a ``torch.ops.aten`` overload.
+        case: its arguments.
+        storages: flat tensors, one per storage of the case; not changed.
+        wide: compute in float64 (complex128): storages are upcast, so that views stay views, and dtype
+            arguments are rewritten.
+
+    Raises:
+        ReferenceFailed: the operator raised.
+    """
+    device = storages[0].device if storages else torch.device("cpu")
+    private = tuple(
+        storage.to(_WIDER.get(storage.dtype, storage.dtype), copy=True) if wide else storage.clone()
+        for storage in storages
+    )
+    args = [build(value, private, device, wide=wide) for value in case.args]
+    kwargs = {name: build(value, private, device, wide=wide) for name, value in case.kwargs}
+    try:
+        with torch.no_grad():
+            value = operator(*args, **kwargs)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+            raise MemoryError(str(error)) from error
+        raise ReferenceFailed(f"{type(error).__name__}: {error}") from error
+    return Outcome(value=value, leaves=tuple(tensors_in(value)), storages=private)
+
+
+def build(value: Value, storages: Sequence[torch.Tensor], device: torch.device, *, wide: bool) -> Any:  # noqa: ANN401
+    """Return the argument that a value stands for, with tensors looking at the given storages."""
+    if isinstance(value, TensorSpec):
+        return torch.as_strided(storages[value.storage], value.shape, value.stride, value.offset)
+    if isinstance(value, SymbolSpec):
+        return _symbol(value, device, wide=wide)
+    if isinstance(value, tuple):
+        return [build(item, storages, device, wide=wide) for item in value]
+    return value
+
+
+def _symbol(value: SymbolSpec, device: torch.device, *, wide: bool) -> Any:  # noqa: ANN401
+    if value.kind == "device":
+        return device if value.name == "target" else torch.device(value.name)
+    symbol = getattr(torch, value.name)
+    return _WIDER.get(symbol, symbol) if wide and value.kind == "dtype" else symbol
+
+
+def tensors_in(value: object) -> list[torch.Tensor]:
+    """Return the tensors of a returned object, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in tensors_in(item)]
+    return []

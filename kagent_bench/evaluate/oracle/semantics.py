@@ -1,0 +1,198 @@
+"""What the oracle must know of an operator: its class, its contract, and which inputs mean something to it.
+
+Everything that torch's schema and tags tell is read from there; the tables below hold the rest. They are the
+place to look when a verdict surprises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from kagent_bench.model.names import OperatorName
+
+LINEAR = frozenset(
+    """
+    sum mean nansum cumsum trace mm bmm addmm baddbmm addbmm mv addmv addr ger outer dot vdot inner matmul linear
+    einsum tensordot kron convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    _convolution convolution_backward convolution_overrideable slow_conv2d_forward thnn_conv2d mkldnn_convolution
+    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
+    adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d_backward avg_pool3d_backward index_add scatter_add
+    embedding_bag _embedding_bag embedding_dense_backward index_put _adaptive_avg_pool2d_backward
+    upsample_bilinear2d upsample_linear1d upsample_bicubic2d upsample_trilinear3d col2im im2col
+    """.split()
+)
+"""Sums of products: the accumulated magnitude is the operator on absolute values."""
+
+INTERIOR = frozenset(
+    """
+    tanh sinh asinh atanh expm1 log1p erfc erfinv ndtri special_ndtri special_erfcx softplus mish gelu silu elu
+    selu celu log_sigmoid log_sigmoid_forward sigmoid hardswish logit xlogy xlog1py special_xlog1py special_entr
+    lgamma digamma polygamma mvlgamma special_log_ndtr special_ndtr igamma igammac sinc tan cos sin acos asin acosh
+    atan atan2 log log2 log10 tanh_backward sigmoid_backward gelu_backward silu_backward mish_backward
+    softplus_backward elu_backward log_sigmoid_backward logit_backward logaddexp logaddexp2 angle pow
+    binary_cross_entropy binary_cross_entropy_with_logits binary_cross_entropy_backward kl_div i0 special_i0e
+    special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_zeta
+    """.split()
+)
+"""Functions whose usual evaluation passes through values of order one, so that near a zero of the function an
+honest kernel has an absolute error of a few units in the last place of one."""
+
+ACTIVATIONS = frozenset(
+    """
+    gelu silu mish hardswish softplus elu selu celu log_sigmoid log_sigmoid_forward logit hardsigmoid sinc xlogy
+    special_xlog1py special_entr logaddexp logaddexp2 lerp addcmul addcdiv glu rrelu_with_noise prelu _prelu_kernel
+    huber_loss smooth_l1_loss mse_loss binary_cross_entropy soft_margin_loss angle atan2 hypot
+    lgamma digamma polygamma special_zeta igamma igammac special_ndtri erfinv i0 special_i0e special_i1
+    special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx
+    """.split()
+)
+"""Composite functions whose value at an infinity depends on the formula: only NaN and signed zero are tried."""
+
+SPECIAL_REDUCTIONS = frozenset(
+    """
+    sum mean prod nansum nanmean amax amin max min argmax argmin any all cumsum aminmax logsumexp
+    mm bmm addmm baddbmm mv dot matmul isnan isfinite isinf
+    """.split()
+)
+"""Reductions and products whose results on NaN and infinities are defined."""
+
+AS_GIVEN_ONLY_PREFIXES = (
+    "linalg_", "_linalg_", "fft_", "_fft_", "cholesky", "triangular_solve", "lu_", "svd", "qr", "geqrf", "ormqr",
+    "orgqr", "lstsq", "inverse", "matrix_", "_cholesky", "_lu_", "_svd", "_eig", "eig", "symeig", "householder",
+    "logdet", "slogdet", "det", "pinverse", "cdist", "_cdist", "_pdist", "grid_sampler", "_grid", "affine_grid",
+    "upsample", "_upsample", "histc", "histogram", "quantile", "nanquantile", "cumprod", "prod", "_ctc", "ctc",
+    "special_chebyshev", "special_hermite", "special_laguerre", "special_legendre", "special_shifted",
+    "_native_batch_norm", "native_batch_norm", "_batch_norm", "batch_norm", "cudnn_", "miopen_", "renorm",
+    "multinomial", "poisson", "binomial", "bernoulli", "normal", "uniform", "stft", "istft", "var", "std",
+)  # fmt: skip
+"""Operators for which values outside the recorded range mean nothing, overflow, or are ill-conditioned."""
+
+FIXED_VALUES = frozenset(
+    ["bucketize", "searchsorted", "histogramdd", "_histogramdd_bin_edges", "unique_consecutive"]
+)
+"""Operators with a float argument that has structure (sorted boundaries): the recorded range is not redrawn."""
+
+TIE_INDICES = {
+    "max": 1, "min": 1, "topk": 1, "sort": 1, "kthvalue": 1, "median": 1, "nanmedian": 1, "mode": 1, "cummax": 1,
+    "cummin": 1, "argmax": 0, "argmin": 0, "argsort": 0, "_aminmax": 1,
+}  # fmt: skip
+"""Operators with an index output that is not unique under ties, and which output that is."""
+
+EAGER_IS_EXACT = frozenset(
+    ["_to_copy", "nextafter", "view", "frexp", "to", "type_as", "_to_dtype", "bitwise_not"]
+)
+"""Operators to which float64 has another meaning, or none: eager itself is the reference."""
+
+CONSTANT_OUTPUT = frozenset(
+    """
+    zeros zeros_like ones ones_like full full_like fill fill_ zero zero_ new_zeros new_ones new_full scalar_tensor
+    eye _efficientzerotensor
+    """.split()
+)
+"""Operators whose right answer is a constant, so that a constant control proves nothing against a case."""
+
+COPIES = frozenset(
+    """
+    clone copy copy_ _to_copy lift_fresh_copy alias_copy detach_copy view_copy expand_copy contiguous zeros_like
+    zeros ones ones_like full full_like fill fill_ zero zero_ new_zeros new_ones new_full _unsafe_view
+    permute_copy transpose_copy t_copy squeeze_copy unsqueeze_copy slice_copy select_copy as_strided_copy
+    diagonal_copy unfold_copy split_copy unbind_copy reshape
+    """.split()
+)
+"""Operators that do nothing but allocate, fill or copy: there torch's own copy and fill are the work itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specials:
+    """Which special values to strew, and how densely."""
+
+    values: tuple[float, ...] = ()
+    dense: bool = False
+    """Whether many elements may be special, because each output depends on few inputs."""
+
+
+_NAN_AND_ZERO = (float("nan"), -0.0, 0.0, 1.0, -1.0)
+_ALL = (*_NAN_AND_ZERO, float("inf"), float("-inf"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Semantics:
+    """Facts about one operator."""
+
+    name: OperatorName
+    elementwise: bool
+    """Each output element depends on one element of each input (after broadcasting)."""
+    linear: bool
+    interior: bool
+    eager_is_exact: bool
+    constant_output: bool
+    copies: bool
+    specials: Specials
+    as_given_only: bool
+    fixed_values: bool
+    tie_output: int | None
+    """Index of the output whose values are not unique under ties."""
+    mutated: frozenset[str]
+    """Names of the arguments that the schema says are written."""
+
+    def allows_round(self, name: str) -> bool:
+        """Return whether a distribution means something to this operator."""
+        if name == "as_given":
+            return True
+        if self.fixed_values or self.as_given_only:
+            return False
+        return bool(self.specials.values) if name == "special" else True
+
+
+def overload(name: OperatorName) -> torch._ops.OpOverload:
+    """Return torch's operator.
+
+    Raises:
+        AttributeError: torch has no such operator.
+    """
+    packet = getattr(torch.ops.aten, name.base)
+    return getattr(packet, name.overload)  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=4096)
+def semantics_of(name: OperatorName) -> Semantics:
+    """Return the facts about an operator, from torch's schema and tags and the tables here."""
+    operator = overload(name)
+    plain = name.base.rstrip("_")
+    base = name.base.removesuffix("_") if not name.base.endswith("__") else name.base
+    elementwise = torch.Tag.pointwise in operator.tags
+    return Semantics(
+        name=name,
+        elementwise=elementwise,
+        linear=base in LINEAR,
+        interior=base in INTERIOR,
+        eager_is_exact=base in EAGER_IS_EXACT,
+        constant_output=name.base in CONSTANT_OUTPUT,
+        copies=name.base in COPIES,
+        specials=_specials(plain, elementwise=elementwise),
+        as_given_only=base.startswith(AS_GIVEN_ONLY_PREFIXES),
+        fixed_values=base in FIXED_VALUES,
+        tie_output=_tie_output(name, operator),
+        mutated=frozenset(
+            argument.name
+            for argument in operator._schema.arguments  # noqa: SLF001 - torch has no public way to a schema
+            if argument.alias_info is not None and argument.alias_info.is_write
+        ),
+    )
+
+
+def _specials(base: str, *, elementwise: bool) -> Specials:
+    if base.endswith("_backward"):
+        return Specials()
+    if elementwise:
+        return Specials(values=_NAN_AND_ZERO if base in ACTIVATIONS else _ALL, dense=True)
+    return Specials(values=_ALL) if base in SPECIAL_REDUCTIONS else Specials()
+
+
+def _tie_output(name: OperatorName, operator: torch._ops.OpOverload) -> int | None:
+    index = TIE_INDICES.get(name.base)
+    returns = operator._schema.returns  # noqa: SLF001 - torch has no public way to a schema
+    return index if index is not None and index < len(returns) else None

@@ -1,0 +1,62 @@
+"""Who did the work: the ATen calls and launches of a candidate, as seen from inside it, classified by trusted code.
+
+Seen from inside the candidate's process this is evidence, not proof. Allocation, views, metadata, copies and
+fills are allowed, except where that is the very operator judged.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kagent_bench.evaluate.oracle.semantics import COPIES, Semantics, overload
+from kagent_bench.model.names import OperatorName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ALLOCATIONS = frozenset(
+    """
+    empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ set_ detach lift lift_fresh
+    _local_scalar_dense is_same_size is_pinned _pin_memory record_stream sym_size sym_stride sym_numel
+    sym_storage_offset
+    """.split()
+)
+"""Always allowed: memory without values, and metadata."""
+FILLS = COPIES | frozenset(["arange", "contiguous", "_copy_from", "_copy_from_and_resize"])
+"""Allowed where the operator judged is not itself a copy or a fill."""
+VIEW_NAMESPACES = frozenset(["prim", "prims", "profiler", "c10"])
+
+
+def library_calls(calls: Iterable[str], semantics: Semantics) -> tuple[str, ...]:
+    """Return the calls that computed something, sorted.
+
+    Args:
+        calls: operator names with namespace, as ``aten.relu.default``.
+        semantics: the operator judged.
+    """
+    return tuple(sorted(call for call in set(calls) if not _allowed(call, semantics)))
+
+
+def _allowed(call: str, semantics: Semantics) -> bool:
+    namespace, _, rest = call.partition(".")
+    if namespace in VIEW_NAMESPACES:
+        return True
+    if namespace != "aten":
+        return False
+    base = rest.partition(".")[0]
+    if base in ALLOCATIONS or (base in FILLS and not semantics.copies):
+        return True
+    return _is_view(rest)
+
+
+@lru_cache(maxsize=4096)
+def _is_view(name: str) -> bool:
+    try:
+        operator = overload(OperatorName.parse(name))
+    except (AttributeError, ValueError):
+        return False
+    infos = [argument.alias_info for argument in operator._schema.arguments]  # noqa: SLF001 - no public way
+    returned = [value.alias_info for value in operator._schema.returns]  # noqa: SLF001 - no public way
+    written = any(info is not None and info.is_write for info in infos)
+    return not written and any(info is not None for info in returned)

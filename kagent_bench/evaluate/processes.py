@@ -1,0 +1,220 @@
+"""The helper processes as seen by the supervisor: one fork server, and an oracle for each worker."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from kagent_bench.errors import HarnessFault, UsageError
+from kagent_bench.evaluate.environment import trusted_environment
+from kagent_bench.evaluate.protocol import Channel, Closed, DeadlineExceeded, ProtocolError
+
+START_S = 120.0
+"""Seconds for a helper to import torch and answer."""
+STOP_S = 2.0
+"""Seconds for a helper to end after its channel closed."""
+
+
+class HelperLost(Exception):  # noqa: N818 - handled by whoever asked
+    """A helper process died or did not answer in time."""
+
+
+class Helper:
+    """A Python module running in its own process, answering requests on a channel."""
+
+    def __init__(self, module: str, *, interpreter: bool, own_environment: dict[str, str]) -> None:
+        """Start ``python -m module``; does not wait for it."""
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        mine, theirs = Channel.pair()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env=trusted_environment(own_environment, interpreter=interpreter),
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+        self.module = module
+        self._channel = mine
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def request(
+        self, message: dict[str, Any], descriptors: tuple[int, ...] = (), *, timeout_s: float
+    ) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Send a request and return the answer with its descriptors.
+
+        Raises:
+            HelperLost: no answer; the process is then stopped.
+        """
+        try:
+            self._channel.send(message, descriptors)
+            return self._channel.receive(time.monotonic() + timeout_s)
+        except (Closed, DeadlineExceeded, ProtocolError) as error:
+            self.stop()
+            reason = "did not answer in time" if isinstance(error, DeadlineExceeded) else "ended unexpectedly"
+            raise HelperLost(f"{self.module} {reason}: {self.log_tail()}") from error
+
+    def receive(self, *, timeout_s: float) -> dict[str, Any]:
+        """Return a message that was not asked for, as the first one.
+
+        Raises:
+            HelperLost: none came.
+        """
+        try:
+            return self._channel.receive(time.monotonic() + timeout_s)[0]
+        except (Closed, DeadlineExceeded, ProtocolError) as error:
+            self.stop()
+            raise HelperLost(f"{self.module} did not start: {self.log_tail()}") from error
+
+    def log_tail(self, lines: int = 3) -> str:
+        """Return the last lines that the process printed."""
+        self._log.seek(0)
+        text = self._log.read().decode(errors="replace").strip().splitlines()
+        return " | ".join(text[-lines:]) or "it printed nothing"
+
+    def stop(self) -> None:
+        """Close the channel and end the process."""
+        self._channel.close()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Oracle:
+    """The trusted process of one worker; restarted if a reference brings it down."""
+
+    MODULE = "kagent_bench.evaluate.oracle"
+
+    def __init__(
+        self, hello: dict[str, Any], own_environment: dict[str, str], *, case_timeout_s: float
+    ) -> None:
+        """Start it; ``hello`` is the first request, with seed, device, limits, rounds and policy."""
+        self.hello = hello
+        """First request; changed before ``greet`` to change the settings."""
+        self._own_environment = own_environment
+        self._case_timeout_s = case_timeout_s
+        self._helper = self._start()
+        self.machine: dict[str, Any] | None = None
+
+    def _start(self) -> Helper:
+        return Helper(self.MODULE, interpreter=True, own_environment=self._own_environment)
+
+    def greet(self) -> dict[str, Any]:
+        """Send the settings and return the machine's description.
+
+        Raises:
+            UsageError: the device is not there.
+            HarnessFault: it does not start.
+        """
+        try:
+            machine, _ = self._helper.request(self.hello, timeout_s=START_S)
+        except HelperLost as error:
+            raise HarnessFault(str(error), hint="run kab doctor; is torch installed and working?") from error
+        if "error" in machine:
+            raise UsageError(machine["error"], hint=machine["hint"])
+        self.machine = machine
+        return machine
+
+    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Ask the oracle; if that brings it down, start another one.
+
+        Raises:
+            HelperLost: it died or hung over this request; a fresh one is ready.
+        """
+        try:
+            return self._helper.request(message, timeout_s=self._case_timeout_s)
+        except HelperLost:
+            self._helper = self._start()
+            self.greet()
+            raise
+
+    def stop(self) -> None:
+        """End the process."""
+        self._helper.stop()
+
+
+class ForkServer:
+    """The process that candidates are forked from; shared by all workers."""
+
+    MODULE = "kagent_bench.evaluate.candidate.server"
+
+    def __init__(self, own_environment: dict[str, str], *, interpreter: bool) -> None:
+        """Start it; ``wait_ready`` before the first fork."""
+        self.interpreter = interpreter
+        self._helper = Helper(self.MODULE, interpreter=interpreter, own_environment=own_environment)
+        self._lock = threading.Lock()
+        self.versions: dict[str, str] = {}
+
+    def wait_ready(self) -> None:
+        """Wait until torch and triton are loaded.
+
+        Raises:
+            HarnessFault: it does not start.
+        """
+        try:
+            ready = self._helper.receive(timeout_s=START_S)
+        except HelperLost as error:
+            raise HarnessFault(str(error), hint="run kab doctor; is triton installed and working?") from error
+        self.versions = {"triton": ready["triton"], "numpy": ready["numpy"]}
+
+    def fork(self, request: dict[str, Any], descriptors: tuple[int, ...]) -> tuple[int, int]:
+        """Fork a candidate; returns its process id and a pidfd that the caller owns.
+
+        Raises:
+            HarnessFault: the server is gone.
+        """
+        answer, received = self._ask({"do": "fork", **request}, descriptors)
+        return answer["pid"], received[0]
+
+    def reap(self, pid: int) -> int:
+        """Return the wait status of a candidate that has ended.
+
+        Raises:
+            HarnessFault: the server is gone.
+        """
+        answer, _ = self._ask({"do": "reap", "pid": pid}, ())
+        return int(answer["status"])
+
+    def _ask(
+        self, message: dict[str, Any], descriptors: tuple[int, ...]
+    ) -> tuple[dict[str, Any], tuple[int, ...]]:
+        with self._lock:
+            try:
+                return self._helper.request(message, descriptors, timeout_s=START_S)
+            except HelperLost as error:
+                raise HarnessFault(
+                    str(error), hint="what was judged is stored; run the command again"
+                ) from error
+
+    def stop(self) -> None:
+        """End the process, and with it every candidate."""
+        self._helper.stop()
+
+
+def looks_like_gpu_machine() -> bool:
+    """Guess without torch whether kernels will be compiled; the oracle's answer decides."""
+    return any(Path(path).exists() for path in ("/dev/nvidia0", "/dev/kfd", "/dev/dri/renderD128"))
+
+
+def close_quietly(*descriptors: int) -> None:
+    """Close descriptors, ignoring those that are closed already."""
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)

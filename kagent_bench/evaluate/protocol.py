@@ -1,0 +1,135 @@
+"""Framed messages between supervisor, oracle, fork server and candidate: JSON with descriptors beside it.
+
+A message is four bytes of length and that much JSON; descriptors travel with the length. Nothing is ever
+unpickled, every size is bounded, and every wait ends at a deadline of ``time.monotonic()``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import struct
+import time
+from typing import Any
+
+_LENGTH = struct.Struct("<I")
+MAX_MESSAGE_BYTES = 16 << 20
+"""Bound of one message, far above any header that is sent."""
+MAX_DESCRIPTORS = 8
+"""Bound of descriptors in one message."""
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is not a message."""
+
+
+class Closed(Exception):  # noqa: N818 - an event, not an error
+    """The other side closed its end."""
+
+
+class DeadlineExceeded(Exception):  # noqa: N818 - an event, not an error
+    """Nothing came in time."""
+
+
+class Channel:
+    """One end of a stream socket that carries messages."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    @classmethod
+    def from_descriptor(cls, descriptor: int) -> Channel:
+        """Take over an inherited socket descriptor."""
+        return cls(socket.socket(fileno=descriptor))
+
+    @classmethod
+    def pair(cls) -> tuple[Channel, Channel]:
+        """Return two connected ends."""
+        left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        return cls(left), cls(right)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for ``select`` and for handing on."""
+        return self._sock.fileno()
+
+    def close(self) -> None:
+        """Close this end."""
+        with contextlib.suppress(OSError):
+            self._sock.close()
+
+    def send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        """Send one message.
+
+        Raises:
+            Closed: the other side is gone.
+        """
+        data = json.dumps(message, separators=(",", ":")).encode()
+        header = _LENGTH.pack(len(data))
+        try:
+            self._sock.settimeout(None)
+            if descriptors:
+                socket.send_fds(self._sock, [header], list(descriptors))
+                self._sock.sendall(data)
+            else:
+                self._sock.sendall(header + data)
+        except OSError as error:
+            raise Closed(str(error)) from error
+
+    def receive(self, deadline: float | None = None) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Return the next message and its descriptors, which the caller owns.
+
+        Raises:
+            Closed: the other side is gone.
+            DeadlineExceeded: the message is not complete at the deadline.
+            ProtocolError: what came is not a message.
+        """
+        descriptors: list[int] = []
+        try:
+            header = self._read(_LENGTH.size, deadline, descriptors)
+            (length,) = _LENGTH.unpack(header)
+            if length > MAX_MESSAGE_BYTES:
+                message = f"message of {length} bytes"
+                raise ProtocolError(message)
+            data = self._read(length, deadline, descriptors)
+            try:
+                decoded = json.loads(data)
+            except ValueError as error:
+                raise ProtocolError(str(error)) from error
+            if not isinstance(decoded, dict):
+                message = "a message is a JSON object"
+                raise ProtocolError(message)
+        except BaseException:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise
+        return decoded, tuple(descriptors)
+
+    def _read(self, length: int, deadline: float | None, descriptors: list[int]) -> bytes:
+        data = bytearray()
+        while len(data) < length:
+            self._wait(deadline)
+            try:
+                # MSG_DONTWAIT: the wait above decides how long, also if someone else read first.
+                chunk, received, _, _ = socket.recv_fds(
+                    self._sock, length - len(data), MAX_DESCRIPTORS, socket.MSG_DONTWAIT
+                )
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise Closed(str(error)) from error
+            descriptors.extend(received)
+            if not chunk:
+                message = "end of stream"
+                raise Closed(message)
+            data += chunk
+        return bytes(data)
+
+    def _wait(self, deadline: float | None) -> None:
+        remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
+        poller = select.poll()
+        poller.register(self._sock, select.POLLIN)
+        if not poller.poll(None if remaining is None else remaining * 1000):
+            raise DeadlineExceeded

@@ -1,0 +1,157 @@
+"""A judging session: the fork server, an oracle for each worker, and what they found out about this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kagent_bench.config.environment import cache_root, process_environment
+from kagent_bench.evaluate.candidate_process import CandidateLimits
+from kagent_bench.evaluate.processes import ForkServer, Oracle, looks_like_gpu_machine
+from kagent_bench.evaluate.self_test.ability import Ability, examine
+from kagent_bench.evaluate.supervisor import JudgeSettings, Supervisor
+from kagent_bench.evaluate.tolerance import tolerance_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from kagent_bench.config.schema import Settings
+
+REFERENCE_TIMEOUT_S = 300.0
+"""Seconds for the references of one round; a case whose own reference takes longer is not judged."""
+KIB = 1 << 10
+MIB = 1 << 20
+
+
+class Session:
+    """Helpers that live as long as this context; supervisors are handed out by worker index."""
+
+    def __init__(self, settings: Settings, *, secret_paths: Iterable[Path] = ()) -> None:
+        """Describe a session; helpers start on entering it.
+
+        Args:
+            settings: the resolved settings.
+            secret_paths: files and folders that candidates must not reach, besides the caches.
+        """
+        self._settings = settings
+        self._secret_paths = [*secret_paths, cache_root()]
+        self._seed = secrets.token_bytes(32)
+        self._environment = process_environment()
+        self._oracles: dict[int, Oracle] = {}
+        self._supervisors: dict[int, Supervisor] = {}
+        self._lock = threading.Lock()
+        self._server: ForkServer | None = None
+        self.machine: dict[str, Any] = {}
+        """The oracle's description of device and versions."""
+        self.ability: Ability | None = None
+        """What the self-test found."""
+
+    def __enter__(self) -> Self:
+        """Start the helpers and run the self-test.
+
+        Raises:
+            UsageError: the device is not there.
+            HarnessFault: a helper does not start, or the self-test fails altogether.
+        """
+        try:
+            wants_cpu = self._settings.evaluate.device == "cpu"
+            guess = wants_cpu or not looks_like_gpu_machine()
+            self._server = ForkServer(self._environment, interpreter=guess)
+            self.machine = self._oracle(0).machine or {}
+            if self.machine["interpreter"] is not guess:
+                self._server.stop()
+                self._server = ForkServer(self._environment, interpreter=not guess)
+            self._server.wait_ready()
+            self.machine["versions"] |= self._server.versions
+            self.ability = examine(self.supervisor(0))
+            self._supervisors.clear()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the helpers."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the helpers; safe to call twice."""
+        if self._server is not None:
+            self._server.stop()
+        for oracle in tuple(self._oracles.values()):
+            oracle.stop()
+
+    def reseed(self, seed: bytes) -> None:
+        """Draw inputs from this secret from now on; call it before work is handed out."""
+        self._seed = seed
+        for oracle in self._oracles.values():
+            oracle.hello["seed"] = seed.hex()
+            oracle.greet()
+
+    def add_secret_path(self, path: Path) -> None:
+        """Put another path out of candidates' reach; call it before work is handed out."""
+        self._secret_paths.append(path)
+
+    @property
+    def n_workers(self) -> int:
+        """Kernels judged at a time: one per core on the CPU, one on a device."""
+        if self._settings.num_workers:
+            return self._settings.num_workers
+        return len(os.sched_getaffinity(0)) if self.machine.get("interpreter") else 1
+
+    def supervisor(self, worker: int) -> Supervisor:
+        """Return the supervisor of a worker, made at its first use."""
+        with self._lock:
+            known = self._supervisors.get(worker)
+        if known is not None:
+            return known
+        oracle = self._oracle(worker)
+        assert self._server is not None  # noqa: S101 - the session was entered
+        evaluate = self._settings.evaluate
+        limits = CandidateLimits(
+            startup_timeout_s=evaluate.startup_timeout_s,
+            call_timeout_s=evaluate.case_timeout_s,
+            memory_bytes=evaluate.memory_limit_mib * MIB,
+            output_bytes=evaluate.output_limit_kib * KIB,
+            secrets=tuple(path.resolve() for path in self._secret_paths if path.exists()),
+        )
+        judge_settings = JudgeSettings(
+            limits=limits,
+            kernel_timeout_s=evaluate.kernel_timeout_s,
+            unjudgeable=self.ability.unjudgeable() if self.ability else {},
+        )
+        made = Supervisor(oracle, self._server, judge_settings)
+        with self._lock:
+            return self._supervisors.setdefault(worker, made)
+
+    def _oracle(self, worker: int) -> Oracle:
+        with self._lock:
+            known = self._oracles.get(worker)
+        if known is not None:
+            return known
+        evaluate = self._settings.evaluate
+        limits = tolerance_table(self._settings.tolerance)
+        hello = {
+            "do": "hello",
+            "seed": self._seed.hex(),
+            "device": evaluate.device,
+            "limits": {
+                dtype: {"relative": item.relative, "accumulated": item.accumulated}
+                for dtype, item in limits.items()
+            },
+            "rounds": evaluate.rounds,
+            "policy": evaluate.policy,
+        }
+        oracle = Oracle(hello, self._environment, case_timeout_s=REFERENCE_TIMEOUT_S)
+        with self._lock:
+            self._oracles[worker] = oracle
+        oracle.greet()
+        return oracle

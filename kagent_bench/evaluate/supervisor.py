@@ -1,0 +1,227 @@
+"""Judging one kernel on its cases: oracle and candidate take turns, the supervisor holds clock and records.
+
+After a crash or a hang the kernel gets a new process and goes on with the next case, at most ``MAX_RESTARTS``
+times; what is left then is ``not_run``. The candidate's failure is data; a harness failure is an exception.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kagent_bench.evaluate.candidate_process import Candidate, CandidateLimits, Died, TimedOut
+from kagent_bench.evaluate.processes import HelperLost, close_quietly
+from kagent_bench.model.call_text import call_text
+from kagent_bench.model.identity import encode_case
+from kagent_bench.model.record import CaseRecord
+from kagent_bench.model.verdict import CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kagent_bench.evaluate.processes import ForkServer, Oracle
+    from kagent_bench.model.case import Case
+    from kagent_bench.model.kernel import Kernel
+
+MAX_RESTARTS = 2
+"""New processes that a kernel gets after crashes and hangs."""
+INTERPRETER_LIMITS = ("not supported in interpreter mode", "0 active drivers", "libdevice is not supported")
+"""What Triton says where its interpreter, and not the kernel, is at its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedCase:
+    """A case to judge and the key of its record."""
+
+    case: Case
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelJob:
+    """One kernel with the cases that are not known yet."""
+
+    kernel: Kernel
+    source: bytes
+    kind: str
+    """How the operator can be judged, see ``model.selection.OperatorCases``."""
+    cases: tuple[KeyedCase, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """What the supervisor needs to know of the run."""
+
+    limits: CandidateLimits
+    kernel_timeout_s: float
+    unjudgeable: Mapping[str, str] = field(default_factory=dict)
+    """Case dtypes that this machine cannot judge, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ended:
+    """How a case ended."""
+
+    status: CaseStatus
+    reason: str = ""
+    detail: str = ""
+    tally: Mapping[str, Any] = field(default_factory=dict)
+    first_call_s: float | None = None
+
+
+class Supervisor:
+    """Judges kernels, one at a time, with one oracle; a worker of the pool."""
+
+    def __init__(self, oracle: Oracle, server: ForkServer, settings: JudgeSettings) -> None:
+        """Take a greeted oracle and a ready fork server."""
+        self._oracle = oracle
+        self._server = server
+        self._settings = settings
+        self.containment: dict[str, Any] | None = None
+        """What held the last candidate in."""
+        self.printed = ""
+        """What the last kernel printed."""
+
+    def judge(self, job: KernelJob) -> Iterator[CaseRecord]:
+        """Yield the record of each case as soon as it is known.
+
+        Raises:
+            HarnessFault: the harness cannot go on; no kernel is to blame.
+        """
+        deadline = time.monotonic() + self._settings.kernel_timeout_s
+        restarts = 0
+        rest = list(job.cases)
+        while rest:
+            judged = 0
+            for keyed, ended, duration in self._run_process(job, rest, deadline):
+                judged += 1
+                yield self._record(job, keyed, ended, duration)
+                if ended.status in {CaseStatus.CRASHED, CaseStatus.TIMEOUT}:
+                    break
+            else:
+                return
+            rest = rest[judged:]
+            restarts += 1
+            late = time.monotonic() >= deadline
+            if late or restarts > MAX_RESTARTS:
+                reason = "kernel_timeout" if late else "after_crash"
+                detail = (
+                    "the kernel's time is used up" if late else f"given up after {restarts} crashes or hangs"
+                )
+                given_up = _Ended(status=CaseStatus.NOT_RUN, reason=reason, detail=detail)
+                for keyed in rest:
+                    yield self._record(job, keyed, given_up, 0.0)
+                return
+
+    def _run_process(
+        self, job: KernelJob, cases: Sequence[KeyedCase], deadline: float
+    ) -> Iterator[tuple[KeyedCase, _Ended, float]]:
+        """Run cases in one candidate process until one of them brings it down."""
+        self._oracle.request({"do": "kernel"})
+        device = (self._oracle.machine or {})["torch_device"]
+        with Candidate(self._server, job.kernel, job.source, device, self._settings.limits) as candidate:
+            refused = self._load(candidate)
+            for keyed in cases:
+                started = time.monotonic()
+                hopeless = self._settings.unjudgeable.get(keyed.case.dtype)
+                if hopeless is not None:
+                    ended = _Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
+                else:
+                    ended = refused or self._run_case(candidate, job.kind, keyed.case, deadline)
+                yield keyed, ended, time.monotonic() - started
+            self.printed = candidate.printed()
+
+    def _load(self, candidate: Candidate) -> _Ended | None:
+        """Wait for the kernel file; return how every case ends if it cannot be loaded."""
+        try:
+            message = candidate.load()
+        except Died as death:
+            return _Ended(
+                status=CaseStatus.CRASHED, reason=death.reason, detail=f"while loading: {death.detail}"
+            )
+        except TimedOut:
+            limit = self._settings.limits.startup_timeout_s
+            return _Ended(
+                status=CaseStatus.TIMEOUT, reason="startup", detail=f"loading took more than {limit:g} s"
+            )
+        self.containment = candidate.containment
+        return None if message.get("outcome") == "loaded" else _failed(message)
+
+    def _run_case(self, candidate: Candidate, kind: str, case: Case, deadline: float) -> _Ended:
+        try:
+            answer, descriptors = self._oracle.request(
+                {"do": "open", "case": encode_case(case), "kind": kind}
+            )
+            request = {"call": answer["call"]} if answer["state"] == "ready" else {}
+            first_call_s: float | None = None
+            while answer["state"] != "ended":
+                started = time.monotonic()
+                try:
+                    reply = candidate.call(request, descriptors, deadline)
+                finally:
+                    close_quietly(*descriptors)
+                first_call_s = time.monotonic() - started if first_call_s is None else first_call_s
+                request, descriptors = {}, ()
+                if reply.get("outcome") != "returned":
+                    return _failed(reply, first_call_s)
+                answer, descriptors = self._oracle.request({"do": "judge", "reply": reply})
+        except HelperLost as lost:
+            # The oracle holds no candidate code: its death over a case is the reference's doing.
+            return _Ended(status=CaseStatus.NOT_JUDGED, reason="reference_crashed", detail=str(lost))
+        except Died as death:
+            return _Ended(status=CaseStatus.CRASHED, reason=death.reason, detail=death.detail)
+        except TimedOut:
+            limit = self._settings.limits.call_timeout_s
+            late = time.monotonic() >= deadline
+            detail = "the kernel's time is used up" if late else f"one call took more than {limit:g} s"
+            return _Ended(status=CaseStatus.TIMEOUT, reason="kernel" if late else "call", detail=detail)
+        return _Ended(
+            status=CaseStatus(answer["status"]),
+            reason=answer["reason"],
+            detail=answer["detail"],
+            tally=answer.get("tally", {}),
+            first_call_s=first_call_s,
+        )
+
+    def _record(self, job: KernelJob, keyed: KeyedCase, ended: _Ended, duration: float) -> CaseRecord:
+        case, tally = keyed.case, ended.tally
+        return CaseRecord(
+            key=keyed.key,
+            op_name=str(case.operator),
+            case_id=case.id,
+            kernel_sha256=job.kernel.sha256,
+            status=ended.status,
+            reason=ended.reason,
+            detail=ended.detail,
+            dtype=case.dtype,
+            origin=case.origin,
+            held_out=case.held_out,
+            strong=not tally.get("survivors"),
+            survivors=tuple(tally.get("survivors", ())),
+            call=call_text(case),
+            device=(self._oracle.machine or {})["name"],
+            rounds=tally.get("rounds", 0),
+            dropped_rounds=tuple(tally.get("dropped", ())),
+            max_abs_error=tally.get("max_abs_error"),
+            max_rel_error=tally.get("max_rel_error"),
+            nan_count=tally.get("nan_count"),
+            tolerance=tally.get("tolerance"),
+            backendbench_passed=tally.get("backendbench_passed"),
+            deterministic=tally.get("deterministic"),
+            launches=tally.get("launches"),
+            library_calls=tuple(tally.get("library_calls", ())),
+            first_call_s=ended.first_call_s,
+            duration_s=duration,
+        )
+
+
+def _failed(message: Mapping[str, Any], first_call_s: float | None = None) -> _Ended:
+    """Return how a case ends that the candidate itself reports as failed; its words are not trusted with more."""
+    reason, detail = str(message.get("reason", "unknown"))[:40], str(message.get("detail", ""))
+    if any(limit in detail for limit in INTERPRETER_LIMITS):
+        text = f"Triton's interpreter cannot run this: {detail}"
+        return _Ended(
+            status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=text, first_call_s=first_call_s
+        )
+    return _Ended(status=CaseStatus.FAILED, reason=reason, detail=detail, first_call_s=first_call_s)
