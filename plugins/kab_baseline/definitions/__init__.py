@@ -1,0 +1,1 @@
+"""The table of operators: what each computes, written over primitives."""

@@ -1,0 +1,30 @@
+"""The baseline generator: a kernel for every operator in the registry, the same bytes every time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kab_baseline import registry
+from kagent_bench.hooks.protocols import GenerationResult
+
+if TYPE_CHECKING:
+    from kagent_bench.hooks.protocols import GenerationRequest
+
+
+class BaselineGenerator:
+    """Writes the kernel of one operator; asks neither a language model nor the judge."""
+
+    version = "1"
+
+    def generate(self, request: GenerationRequest) -> GenerationResult:
+        """Return the kernel file of the requested operator, or that it is unsupported."""
+        operator = request.problem.operator
+        source = registry.write(operator)
+        if source is None:
+            return GenerationResult(
+                source=None,
+                reason="unsupported",
+                detail=f"the baseline generator has no formula for {operator}; it knows "
+                f"{len(registry.supported())} overloads",
+            )
+        return GenerationResult(source=source, details={"route": "formula"})

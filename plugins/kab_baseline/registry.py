@@ -1,0 +1,67 @@
+"""The registry: which operators the generator can write, and the text of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import torch
+
+from kab_baseline import pointwise
+from kab_baseline.definitions import activations, binary, ternary, unary
+from kab_baseline.signature import Signature, Writes, read_signature
+from kagent_bench.model.names import OperatorName
+
+if TYPE_CHECKING:
+    from kab_baseline.definition import Pointwise
+
+_POINTWISE: dict[str, Pointwise] = {
+    **unary.OPERATORS,
+    **binary.OPERATORS,
+    **ternary.OPERATORS,
+    **activations.OPERATORS,
+}
+
+
+def base_of(signature: Signature) -> str:
+    """Return the name under which the table has an operator: that of its functional form."""
+    base = signature.operator.base
+    if signature.writes is Writes.SELF and base.endswith("_") and not base.endswith("__"):
+        return base.removesuffix("_")
+    if base.startswith("__i") and base.endswith("__"):
+        return "__" + base.removeprefix("__i")
+    return base
+
+
+def writer_of(signature: Signature) -> Callable[[], str] | None:
+    """Return what writes an operator's kernel file, None where nothing does."""
+    base = base_of(signature)
+    elementwise = _POINTWISE.get(base)
+    if elementwise is not None and pointwise.supports(elementwise, signature):
+        return lambda: pointwise.write(elementwise, signature)
+    return None
+
+
+def write(operator: OperatorName) -> str | None:
+    """Return the kernel file of an operator, None where it is not supported."""
+    signature = read_signature(operator)
+    writer = writer_of(signature) if signature is not None else None
+    return writer() if writer is not None else None
+
+
+@lru_cache(maxsize=1)
+def supported() -> tuple[OperatorName, ...]:
+    """Return every overload of this torch that the generator can write, sorted."""
+    found = []
+    for name in torch._C._dispatch_get_all_op_names():  # noqa: SLF001 - torch has no public list of operators
+        if not name.startswith("aten::"):
+            continue
+        try:
+            operator = OperatorName.parse(name)
+        except ValueError:
+            continue
+        signature = read_signature(operator)
+        if signature is not None and writer_of(signature) is not None:
+            found.append(operator)
+    return tuple(sorted(set(found)))

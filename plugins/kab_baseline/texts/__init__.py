@@ -1,0 +1,1 @@
+"""Source texts that generated kernels are assembled from."""
