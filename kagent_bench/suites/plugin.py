@@ -1,1 +1,32 @@
-"""Hook implementations of this package."""
+"""The suites of this package as a plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kagent_bench.hooks.entries import SuiteEntry
+from kagent_bench.hooks.specs import hookimpl
+
+if TYPE_CHECKING:
+    from kagent_bench.hooks.protocols import Suite
+
+
+@hookimpl
+def kab_suites() -> list[SuiteEntry]:
+    """Return the suites that come with the package."""
+    return [
+        SuiteEntry("smoke", "six operators with a few hand-written cases each, available at once", _smoke),
+        SuiteEntry("opinfo", "PyTorch's own operator samples (OpInfo), recorded once and cached", _opinfo),
+    ]
+
+
+def _smoke() -> Suite:
+    from kagent_bench.suites.smoke import SmokeSuite  # noqa: PLC0415 - loaded when used
+
+    return SmokeSuite()
+
+
+def _opinfo() -> Suite:
+    from kagent_bench.suites.opinfo import OpInfoSuite  # noqa: PLC0415 - loaded when used
+
+    return OpInfoSuite()

@@ -1,0 +1,1 @@
+"""Recording of a suite shard from torch's OpInfo samples; runs only in a throwaway process."""

@@ -1,0 +1,139 @@
+"""Replaces literal floating-point values by a rule for fresh ones, where the operator bears it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kagent_bench.model.case import StorageSpec, TensorSpec, UniformValues, Value
+from kagent_bench.suites.recording.elements import elements, is_floating, special_values
+from kagent_bench.suites.recording.structure import is_structured
+from kagent_bench.suites.recording.trial import Output, attempt, is_sound
+
+if TYPE_CHECKING:
+    from kagent_bench.suites.recording.specification import Arguments
+
+DRAWS = (1, 2)
+"""Seeds of the fresh draws under which the operator must succeed."""
+
+REPRESENTATIVE = 8
+"""Elements from which on a storage's own range says where its values come from."""
+
+DIGITS = 4
+"""Significant digits of a range, rounded inwards so that it stays in the sample's domain."""
+
+Ranges = dict[str, UniformValues]
+"""Range of the plain values at each argument place of an operator, over all of its calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A tensor argument and where it stands."""
+
+    place: str
+    """Argument index or name, then list index: ``0``, ``1.2``, ``weight``."""
+    tensor: TensorSpec
+
+
+def placed_tensors(arguments: Arguments) -> list[Placed]:
+    """Return the tensor arguments in order."""
+    named: list[tuple[str, Value]] = [(str(index), value) for index, value in enumerate(arguments.args)]
+    return [item for place, value in [*named, *arguments.kwargs] for item in _walk(place, value)]
+
+
+def _walk(place: str, value: Value) -> Iterator[Placed]:
+    if isinstance(value, TensorSpec):
+        yield Placed(place, value)
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _walk(f"{place}.{index}", item)
+
+
+def pooled_ranges(calls: Sequence[Arguments]) -> Ranges:
+    """Return the range of plain floating-point values at each argument place, list elements together."""
+    ranges: Ranges = {}
+    for arguments in calls:
+        for item in placed_tensors(arguments):
+            storage = arguments.storages[item.tensor.storage]
+            found = _plain_range(storage)
+            if found is None:
+                continue
+            place = item.place.partition(".")[0]
+            known = ranges.get(place, found)
+            ranges[place] = UniformValues(low=min(known.low, found.low), high=max(known.high, found.high))
+    return ranges
+
+
+def freshen(operator: Any, arguments: Arguments, ranges: Ranges) -> Arguments | None:  # noqa: ANN401
+    """Return the call with as many fresh storages as eager bears; None if it fails even as recorded."""
+    shown = attempt(operator, arguments, seed=0)
+    if shown is None:
+        return None
+    rules = _candidates(arguments, ranges)
+    if not rules:
+        return arguments
+    together = _with_rules(arguments, rules)
+    if _bears(operator, together, shown):
+        return together
+    if len(rules) == 1:
+        return arguments
+    fresh = arguments
+    for index, rule in rules.items():
+        longer = _with_rules(fresh, {index: rule})
+        if _bears(operator, longer, shown):
+            fresh = longer
+    return fresh
+
+
+def _bears(operator: Any, arguments: Arguments, shown: tuple[Output, ...]) -> bool:  # noqa: ANN401
+    return all(is_sound(attempt(operator, arguments, seed), shown) for seed in DRAWS)
+
+
+def _with_rules(arguments: Arguments, rules: dict[int, UniformValues]) -> Arguments:
+    storages = tuple(
+        replace(storage, rule=rules[index]) if index in rules else storage
+        for index, storage in enumerate(arguments.storages)
+    )
+    return replace(arguments, storages=storages)
+
+
+def _candidates(arguments: Arguments, ranges: Ranges) -> dict[int, UniformValues]:
+    rules: dict[int, UniformValues] = {}
+    structured: set[int] = set()
+    for item in placed_tensors(arguments):
+        index = item.tensor.storage
+        storage = arguments.storages[index]
+        own = _plain_range(storage)
+        if own is None or is_structured(item.tensor, storage):
+            structured.add(index)
+            continue
+        pooled = ranges.get(item.place.partition(".")[0])
+        chosen = own if storage.numel >= REPRESENTATIVE or pooled is None else pooled
+        if chosen.low < chosen.high:
+            rules.setdefault(index, _rounded(chosen))
+    return {index: rule for index, rule in rules.items() if index not in structured}
+
+
+def _plain_range(storage: StorageSpec) -> UniformValues | None:
+    """Return the range of a storage's values; None where they are not plain floating-point ones."""
+    if not is_floating(storage.dtype) or storage.numel == 0 or special_values(storage):
+        return None
+    values = elements(storage)
+    return None if values is None else UniformValues(low=float(values.min()), high=float(values.max()))
+
+
+def _rounded(rule: UniformValues) -> UniformValues:
+    low = _towards(rule.low, up=True)
+    high = _towards(rule.high, up=False)
+    return UniformValues(low=low, high=high) if low < high else rule
+
+
+def _towards(value: float, *, up: bool) -> float:
+    if value == 0:
+        return 0.0
+    scale = 10.0 ** (DIGITS - 1 - math.floor(math.log10(abs(value))))
+    if not math.isfinite(scale) or scale == 0:
+        return value
+    return (math.ceil if up else math.floor)(value * scale) / scale

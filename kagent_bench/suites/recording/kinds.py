@@ -1,0 +1,48 @@
+"""What can be judged of an operator's output: its values, or only a named class of facts."""
+
+from __future__ import annotations
+
+import torch
+
+UNINITIALISED = frozenset(
+    {
+        "_empty_affine_quantized",
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "resize",
+        "resize_",
+        "resize_as",
+        "resize_as_",
+    }
+)
+"""Operators whose output holds whatever the memory held."""
+
+TRANSFORMS_INPUT_METADATA = frozenset({"as_strided_", "set_", "squeeze_", "t_", "transpose_", "unsqueeze_"})
+"""In-place operators that change how their argument looks at memory, and no element."""
+
+
+def operator_kind(operator: torch._ops.OpOverload) -> str:
+    """Return ``value``, ``random``, ``metadata``, ``view`` or ``data_dependent``.
+
+    Deterministic creation operators such as ``zeros`` are judged by value.
+    """
+    schema = operator._schema  # noqa: SLF001 - torch's documented way to a schema
+    base = schema.name.partition("::")[2]
+    if base in UNINITIALISED:
+        return "metadata"
+    if torch.Tag.nondeterministic_seeded in operator.tags:
+        return "random"
+    if base in TRANSFORMS_INPUT_METADATA or _returns_view(schema):
+        return "view"
+    if {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & set(operator.tags):
+        return "data_dependent"
+    return "value"
+
+
+def _returns_view(schema: torch.FunctionSchema) -> bool:
+    aliases = [item.alias_info for item in schema.returns if item.alias_info is not None]
+    return bool(aliases) and not any(alias.is_write for alias in aliases)

@@ -1,0 +1,90 @@
+"""Rules that change values and dtypes: NaN, infinities, -0.0, ties, other scalars, mixed dtypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kagent_bench.model.case import LiteralValues
+from kagent_bench.suites.recording.elements import is_floating
+from kagent_bench.suites.recording.literals import encode_floats, encode_integers
+from kagent_bench.suites.recording.template import New
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kagent_bench.suites.recording.template import Slot, Template
+
+SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 0.5, -2.5, 3.0)
+"""Where shortcuts of arithmetic and comparison go wrong."""
+
+LEVELS = (-1, 0, 1, 2, 1, 0, -1, 2, 2)
+"""Few whole values, so that equal ones meet: ties, exact comparisons."""
+
+N_TIES = 63
+"""Elements of a tensor of ties; odd, so that the pattern shifts against rows."""
+
+SCALARS: tuple[int | float, ...] = (2, -1, 0, 0.5, 3, -2.5)
+"""Other values for arguments that are numbers."""
+
+OTHER_DTYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "bool")
+"""Dtypes that meet the template's own in type promotion."""
+
+
+def special(template: Template) -> Iterator[Template]:
+    """NaN, infinities and negative zero: each against each where there are two tensors, then in turn."""
+    slots = [slot for slot, _ in template.tensors if is_floating(template.dtype(slot))]
+    n = len(SPECIAL)
+    if not slots:
+        return
+    column, row = (n, 1), (1, n)
+    pairs = {slot: _special(template, slot, row if index else column) for index, slot in enumerate(slots)}
+    yield template.with_tensors({**_plain(template, (n, n)), **pairs})
+    if len(slots) > 1:
+        for slot in slots:
+            yield template.with_tensors({**_plain(template, (n,)), slot: _special(template, slot, (n,))})
+
+
+def ties(template: Template) -> Iterator[Template]:
+    """Few whole values in every tensor."""
+    levels = [LEVELS[index % len(LEVELS)] for index in range(N_TIES)]
+    changed: dict[Slot, New] = {}
+    for index, (slot, _) in enumerate(template.tensors):
+        dtype = template.dtype(slot)
+        shifted = levels[index:] + levels[:index]
+        if is_floating(dtype):
+            data = encode_floats([float(level) for level in shifted], dtype)
+        else:
+            data = encode_integers(shifted, dtype)
+        changed[slot] = New(shape=(9, 7), rule=LiteralValues(data=data))
+    yield template.with_tensors(changed)
+
+
+def scalars(template: Template) -> Iterator[Template]:
+    """Other values for each argument that is a number."""
+    for name in template.numbers:
+        slot = template.slot(name)
+        given = None if slot is None else template.get(slot)
+        for value in SCALARS:
+            if value != given:
+                yield template.with_value(name, value)
+
+
+def mixed_dtypes(template: Template) -> Iterator[Template]:
+    """The second tensor, then the first, in other dtypes, with and without dimensions."""
+    if len(template.tensors) == 1:
+        return
+    slots = [slot for slot, _ in template.tensors]
+    for dtype in OTHER_DTYPES:
+        for slot, shape in ((slots[1], (65,)), (slots[0], (65,)), (slots[1], ())):
+            if template.dtype(slot) != dtype:
+                plain = _plain(template, (65,))
+                yield template.with_tensors({**plain, slot: New(shape=shape, dtype=dtype)})
+
+
+def _plain(template: Template, shape: tuple[int, ...]) -> dict[Slot, New]:
+    return {slot: New(shape=shape) for slot, _ in template.tensors}
+
+
+def _special(template: Template, slot: Slot, shape: tuple[int, ...]) -> New:
+    data = encode_floats(list(SPECIAL), template.dtype(slot))
+    return New(shape=shape, rule=LiteralValues(data=data))

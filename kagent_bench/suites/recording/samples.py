@@ -1,0 +1,126 @@
+"""Runs OpInfo's samples so that a recorder sees the calls of each origin."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kagent_bench.suites.recording.capture import CallRecorder
+
+SEED = 0
+"""Seed of each OpInfo's samples, so that a shard does not depend on which others were recorded."""
+
+MAX_SAMPLES = 100
+"""Samples of one OpInfo that all run."""
+
+EVERY_FURTHER_SAMPLE = 7
+"""Of the samples after these, one in so many: long lists are products of a few settings, and slow."""
+
+
+def run_samples(
+    opinfos: Iterable[Any],
+    dtype: torch.dtype,
+    recorder: CallRecorder,
+    said: Callable[[str], None],
+) -> None:
+    """Run every sample of every OpInfo that supports a dtype.
+
+    Args:
+        opinfos: entries of torch's ``op_db``.
+        dtype: dtype of the samples.
+        recorder: records what is dispatched.
+        said: told which OpInfos could not make samples.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for opinfo in opinfos:
+            if dtype in opinfo.supported_dtypes("cpu"):
+                _run_opinfo(opinfo, dtype, recorder, said)
+
+
+def _run_opinfo(
+    opinfo: Any,  # noqa: ANN401 - torch gives no types for its test tools
+    dtype: torch.dtype,
+    recorder: CallRecorder,
+    said: Callable[[str], None],
+) -> None:
+    differentiable = opinfo.supports_autograd and dtype in opinfo.supported_backward_dtypes("cpu")
+    for index, sample in enumerate(
+        _samples(opinfo, "sample_inputs", dtype, said, requires_grad=differentiable)
+    ):
+        if index >= MAX_SAMPLES and index % EVERY_FURTHER_SAMPLE:
+            continue
+        plain = _detached(sample)
+        _record(recorder, opinfo.op, plain, "inner", direct=True)
+        if opinfo.inplace_variant is not None:
+            _record(recorder, opinfo.inplace_variant, plain.transform(_copied), "inplace")
+        if differentiable:
+            _record_backward(recorder, opinfo, sample)
+    if opinfo.reference_inputs_func is not None:
+        for sample in _samples(opinfo, "reference_inputs", dtype, said, requires_grad=False):
+            _record(recorder, opinfo.op, sample, "reference")
+
+
+def _samples(
+    opinfo: Any,  # noqa: ANN401
+    method: str,
+    dtype: torch.dtype,
+    said: Callable[[str], None],
+    *,
+    requires_grad: bool,
+) -> Iterator[Any]:
+    """Yield samples until there are no more or the OpInfo's own code fails."""
+    torch.manual_seed(SEED)
+    made = iter(())
+    try:
+        made = iter(getattr(opinfo, method)("cpu", dtype, requires_grad=requires_grad))
+        yield from made
+    except Exception as error:  # noqa: BLE001 - torch's sample makers may raise anything
+        said(f"{opinfo.name}: {method} stopped with {type(error).__name__}: {error}")
+
+
+def _record(recorder: CallRecorder, run: Any, sample: Any, origin: str, *, direct: bool = False) -> None:  # noqa: ANN401
+    try:
+        with recorder:
+            run(sample.input, *sample.args, **sample.kwargs)
+    except Exception:  # noqa: BLE001 - some samples are meant for another mode and raise; they are no cases
+        recorder.discard()
+    else:
+        recorder.commit(origin, direct=direct)
+
+
+def _record_backward(recorder: CallRecorder, opinfo: Any, sample: Any) -> None:  # noqa: ANN401
+    try:
+        output = opinfo.op(sample.input, *sample.args, **sample.kwargs)
+        if sample.output_process_fn_grad is not None:
+            output = sample.output_process_fn_grad(output)
+        outputs = _differentiable(output)
+        inputs = _differentiable((sample.input, sample.args, sample.kwargs))
+        if not outputs or not inputs:
+            return
+        gradients = [torch.randn_like(item) for item in outputs]
+        with recorder:
+            torch.autograd.grad(outputs, inputs, gradients, allow_unused=True)
+    except Exception:  # noqa: BLE001 - as above
+        recorder.discard()
+    else:
+        recorder.commit("backward")
+
+
+def _differentiable(tree: Any) -> list[torch.Tensor]:  # noqa: ANN401
+    return [item for item in tree_leaves(tree) if isinstance(item, torch.Tensor) and item.requires_grad]
+
+
+def _detached(sample: Any) -> Any:  # noqa: ANN401
+    return sample.transform(lambda item: item.detach() if isinstance(item, torch.Tensor) else item)
+
+
+def _copied(item: Any) -> Any:  # noqa: ANN401
+    """Copy a tensor with its strides, so that an in-place call spares the sample."""
+    return item.clone() if isinstance(item, torch.Tensor) else item

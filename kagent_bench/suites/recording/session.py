@@ -1,0 +1,96 @@
+"""One recording from start to file: samples, fresh values, derived cases, order."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+from kagent_bench.model.identity import make_case
+from kagent_bench.model.names import OperatorName
+from kagent_bench.model.selection import OperatorCases
+from kagent_bench.suites.diversity import order_cases
+from kagent_bench.suites.recording.capture import CallRecorder, Recorded
+from kagent_bench.suites.recording.derive import derive
+from kagent_bench.suites.recording.freshen import freshen, pooled_ranges
+from kagent_bench.suites.recording.kinds import operator_kind
+from kagent_bench.suites.recording.samples import run_samples
+from kagent_bench.suites.shard import write_shard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from kagent_bench.model.case import Case
+
+MAX_RECORDED = 120
+"""Recorded cases that are tried out and stored for one operator, the most different ones."""
+
+
+def record(dtype: str, path: Path, only: frozenset[str] | None) -> None:
+    """Record the samples of one dtype into a new shard file.
+
+    Args:
+        dtype: torch's name of the sample dtype.
+        path: the file; it must not exist.
+        only: names of the OpInfos to run; None for all.
+    """
+    torch.set_num_threads(1)
+    # Samples are seeded thousands of times; seeding devices that are not there takes 1 ms each.
+    torch.manual_seed = torch.default_generator.manual_seed
+    recorder = CallRecorder()
+    notes: list[str] = []
+    opinfos = [item for item in op_db if only is None or item.name in only]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run_samples(opinfos, getattr(torch, dtype), recorder, notes.append)
+        operators = list(_operators(recorder, dtype))
+    left_out = {
+        OperatorName.parse(str(operator)): counts
+        for operator, counts in recorder.left_out.items()
+        if operator.namespace == "aten"
+    }
+    facts = {"dtype": dtype, "torch": torch.__version__, "notes": "\n".join(notes)}
+    write_shard(path, operators, left_out, facts)
+
+
+def _operators(recorder: CallRecorder, dtype: str) -> Iterator[OperatorCases]:
+    for operator, recorded in recorder.recorded():
+        name = OperatorName.parse(str(operator))
+        cases = _fresh_cases(operator, name, recorded, dtype)
+        derived = derive(operator, name, cases, dtype)
+        ordered = order_cases(cases, derived)
+        if ordered:
+            yield OperatorCases(operator=name, kind=operator_kind(operator), cases=tuple(ordered))
+
+
+def _fresh_cases(operator: Any, name: OperatorName, recorded: list[Recorded], dtype: str) -> list[Case]:  # noqa: ANN401
+    """Return the most different recorded calls as cases, each once, with fresh values where possible."""
+    ranges = pooled_ranges([item.arguments for item in recorded])
+    literal = [_case(name, item, dtype) for item in recorded]
+    arguments_of = {case.id: item for case, item in zip(literal, recorded, strict=True)}
+    kept = order_cases(literal, [])[:MAX_RECORDED]
+    cases: dict[str, Case] = {}
+    for case in kept:
+        item = arguments_of[case.id]
+        fresh = freshen(operator, item.arguments, ranges)
+        if fresh is not None:
+            item.arguments = fresh
+            made = _case(name, item, dtype)
+            cases.setdefault(made.id, made)
+    return list(cases.values())
+
+
+def _case(name: OperatorName, item: Recorded, dtype: str) -> Case:
+    arguments = item.arguments
+    return make_case(
+        name,
+        arguments.args,
+        arguments.kwargs,
+        arguments.storages,
+        dtype=dtype,
+        origin=item.origin,
+        count=item.count,
+    )

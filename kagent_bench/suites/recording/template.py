@@ -1,0 +1,207 @@
+"""A recorded call as the template of derived ones: replace a tensor or an argument, keep the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from kagent_bench.model.case import (
+    IntegerValues,
+    LiteralValues,
+    StorageSpec,
+    TensorSpec,
+    UniformValues,
+    Value,
+    ValueRule,
+)
+from kagent_bench.suites.recording.elements import elements, is_floating
+from kagent_bench.suites.recording.specification import Arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Slot: TypeAlias = "int | str"
+"""Index of a positional argument, or name of a keyword argument."""
+
+Shape: TypeAlias = "tuple[int, ...]"
+
+DEFAULT_RANGE = UniformValues(low=-4.0, high=4.0)
+"""Range of floating-point values where the template says nothing useful."""
+
+DEFAULT_INTEGERS = (-9, 9)
+"""Range of integers where the template says nothing useful; unsigned ones start at zero."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class New:
+    """A tensor to put in a template's place, in a storage of its own."""
+
+    shape: Shape
+    stride: Shape | None = None
+    """Elements; None for row-major order."""
+    offset: int = 0
+    dtype: str | None = None
+    """None for the template's."""
+    rule: ValueRule | None = None
+    """None for values like the template's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A call whose tensors are plain arguments, and what its schema says of the others."""
+
+    arguments: Arguments
+    names: tuple[str, ...]
+    """Schema names of the positional parameters."""
+    numbers: tuple[str, ...]
+    """Schema names of the parameters that take a number."""
+    lists: tuple[str, ...]
+    """Schema names of the parameters that take a list of integers."""
+
+    @property
+    def tensors(self) -> tuple[tuple[Slot, TensorSpec], ...]:
+        """The tensor arguments and their slots."""
+        named: list[tuple[Slot, Value]] = [*enumerate(self.arguments.args), *self.arguments.kwargs]
+        return tuple((slot, value) for slot, value in named if isinstance(value, TensorSpec))
+
+    def dtype(self, slot: Slot) -> str:
+        """Return the dtype of the tensor at a slot."""
+        return self._storage(slot).dtype
+
+    def _storage(self, slot: Slot) -> StorageSpec:
+        value = self.get(slot)
+        if not isinstance(value, TensorSpec):
+            message = f"argument {slot} is no tensor"
+            raise TypeError(message)
+        return self.arguments.storages[value.storage]
+
+    def get(self, slot: Slot) -> Value:
+        """Return the argument at a slot."""
+        return self.arguments.args[slot] if isinstance(slot, int) else dict(self.arguments.kwargs)[slot]
+
+    def slot(self, name: str) -> Slot | None:
+        """Return where the call gives a parameter, None where it leaves the default."""
+        if name in dict(self.arguments.kwargs):
+            return name
+        index = self.names.index(name) if name in self.names else len(self.arguments.args)
+        return index if index < len(self.arguments.args) else None
+
+    def with_tensors(self, tensors: dict[Slot, New]) -> Template:
+        """Return the call with other tensors at some slots."""
+        storages = list(self.arguments.storages)
+        values: dict[Slot, Value] = {}
+        for slot, new in tensors.items():
+            stride = contiguous(new.shape) if new.stride is None else new.stride
+            used = (
+                0 if 0 in new.shape else 1 + sum((n - 1) * s for n, s in zip(new.shape, stride, strict=True))
+            )
+            numel = new.offset + used
+            dtype = new.dtype or self.dtype(slot)
+            rule = new.rule or self._rule_like(slot, dtype, numel)
+            values[slot] = TensorSpec(
+                storage=len(storages), shape=new.shape, stride=stride, offset=new.offset
+            )
+            storages.append(StorageSpec(dtype=dtype, numel=numel, rule=rule))
+        changed = self._with_values(values)
+        return replace(self, arguments=_compact(replace(changed, storages=tuple(storages))))
+
+    def with_shapes(self, shapes: Sequence[Shape]) -> Template:
+        """Return the call with contiguous tensors of other shapes, in the order of the arguments."""
+        slots = [slot for slot, _ in self.tensors]
+        return self.with_tensors({slot: New(shape=s) for slot, s in zip(slots, shapes, strict=True)})
+
+    def with_same(self, tensors: dict[Slot, TensorSpec]) -> Template:
+        """Return the call with views of storages that it already has."""
+        values: dict[Slot, Value] = dict(tensors)
+        return replace(self, arguments=_compact(self._with_values(values)))
+
+    def with_value(self, name: str, value: Value) -> Template:
+        """Return the call with another value of a parameter, given where the schema allows it.
+
+        Positional parameters that the call leaves out are given by name.
+        """
+        slot = self.slot(name)
+        values: dict[Slot, Value] = {name if slot is None else slot: value}
+        return replace(self, arguments=_compact(self._with_values(values)))
+
+    def _with_values(self, values: dict[Slot, Value]) -> Arguments:
+        args = tuple(values.get(index, value) for index, value in enumerate(self.arguments.args))
+        named = dict(self.arguments.kwargs)
+        named.update({slot: value for slot, value in values.items() if isinstance(slot, str)})
+        return replace(self.arguments, args=args, kwargs=tuple(named.items()))
+
+    def _rule_like(self, slot: Slot, dtype: str, numel: int) -> ValueRule:
+        """Return a rule for values like those of the template's tensor, in any dtype."""
+        storage = self._storage(slot)
+        if dtype == "bool":
+            return LiteralValues(data=_coins(numel))
+        if is_floating(dtype):
+            return _floats_like(storage)
+        return _integers_like(storage, dtype)
+
+
+def contiguous(shape: Shape) -> Shape:
+    """Return the strides of row-major order."""
+    return tuple(prod(max(size, 1) for size in shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def permuted(shape: Shape, order: Sequence[int]) -> Shape:
+    """Return strides under which dimension ``order[-1]`` is the innermost in memory."""
+    strides = [0] * len(shape)
+    step = 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def _coins(numel: int) -> bytes:
+    """Return booleans of no pattern, the same ones each time."""
+    generator = np.random.Generator(np.random.PCG64(numel))
+    return generator.integers(0, 2, numel, dtype=np.uint8).tobytes()
+
+
+def _floats_like(storage: StorageSpec) -> UniformValues:
+    if isinstance(storage.rule, UniformValues):
+        return storage.rule
+    values = elements(storage)
+    if values is None or values.size == 0 or storage.dtype == "bool":
+        return DEFAULT_RANGE
+    finite = values[np.isfinite(values)]
+    if finite.size == 0 or finite.min() == finite.max():
+        return DEFAULT_RANGE
+    return UniformValues(low=float(finite.min()), high=float(finite.max()))
+
+
+def _integers_like(storage: StorageSpec, dtype: str) -> IntegerValues:
+    low, high = DEFAULT_INTEGERS
+    values = None if is_floating(storage.dtype) or storage.dtype == "bool" else elements(storage)
+    if isinstance(storage.rule, IntegerValues):
+        low, high = storage.rule.low, storage.rule.high
+    elif values is not None and values.size > 1:
+        low, high = int(values.min()), int(values.max())
+        if low < 0 < high and not (values == 0).any():
+            low = 1  # the sample avoids zero: a divisor
+    if dtype.startswith("uint"):
+        low = max(low, 0)
+    return IntegerValues(low=min(low, high), high=max(low, high))
+
+
+def _compact(arguments: Arguments) -> Arguments:
+    """Drop storages that no tensor looks at."""
+    used: dict[int, int] = {}
+
+    def moved(value: Value) -> Value:
+        if isinstance(value, TensorSpec):
+            return replace(value, storage=used.setdefault(value.storage, len(used)))
+        if isinstance(value, tuple):
+            return tuple(moved(item) for item in value)
+        return value
+
+    args = tuple(moved(value) for value in arguments.args)
+    kwargs = tuple((name, moved(value)) for name, value in arguments.kwargs)
+    storages = tuple(arguments.storages[index] for index in used)
+    return Arguments(args=args, kwargs=kwargs, storages=storages)
