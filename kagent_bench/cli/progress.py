@@ -53,8 +53,11 @@ class Lines:
             say(f"warning: {text}")
 
     def finish(self) -> None:
-        """Say the end of the phase with ``-v``."""
-        self.note(f"{self._phase}: {self._done} done, {self._failed} failed, {self._total - self._done} left")
+        """Say the end of the phase with ``-v``, once."""
+        if self._phase:
+            left = self._total - self._done
+            self.note(f"{self._phase}: {self._done} done, {self._failed} failed, {left} left")
+            self._phase = ""
 
 
 class Bar(Lines):
