@@ -52,7 +52,7 @@ class RunSummary:
 
     run: Mapping[str, Any]
     """What ``run.json`` holds: settings with origins, versions, device, suite, times, command, notes; the
-    selection as counts; and ``name``, the run folder's."""
+    selection as counts; and the run folder as ``folder`` (as it was given) and ``name``."""
     scores: Mapping[str, Any]
     """``ours`` (whole selection and attempted only), ``backendbench``, ``verdicts`` and ``statuses`` counts."""
     operators: tuple[OperatorSummary, ...]

@@ -11,7 +11,7 @@ from kagent_bench.config.keys import BY_PATH, KEYS, Kind
 _ALWAYS = ("base_dir", "selection.suite")
 """Settings that are spelled out even where they have their default, so that the command stands alone."""
 _NOT_FOR_ONE_CASE = frozenset({"run_dir", "num_workers", "selection.ops", "selection.num_operators"})
-"""Settings that a single case does not need, or that contradict ``--case``."""
+"""Settings that a single case does not need, that contradict ``--case``, or that are given apart."""
 
 
 def run_command(run: Mapping[str, Any]) -> str:
@@ -22,8 +22,9 @@ def run_command(run: Mapping[str, Any]) -> str:
 
 
 def case_command(run: Mapping[str, Any], case_id: str) -> str:
-    """Return the command line that judges one case of a run again."""
-    return shlex.join(["kab", "evaluate", "--case", case_id, *_flags(run, leave_out=_NOT_FOR_ONE_CASE)])
+    """Return the command line that judges one case again, with the inputs of the run."""
+    flags = _flags(run, leave_out=_NOT_FOR_ONE_CASE)
+    return shlex.join(["kab", "evaluate", "--case", case_id, "--run-dir", run["folder"], *flags])
 
 
 def _flags(run: Mapping[str, Any], *, leave_out: frozenset[str]) -> Iterator[str]:

@@ -160,6 +160,7 @@ def _run_facts(run_dir: Path, run: RunFile) -> dict[str, Any]:
         skipped.update(item.skipped)
     return {
         "name": run_dir.resolve().name,
+        "folder": str(run_dir),
         **facts,
         "device_label": run.device_label,
         "selection": {

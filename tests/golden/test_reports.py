@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ FORMATS: dict[str, tuple[ReportFormat, bool]] = {
 def test_report_is_as_stored(sample: str, name: str, request: pytest.FixtureRequest) -> None:
     """A report changes only on purpose: ``pytest tests/golden --accept-golden``."""
     form, cases = FORMATS[name]
-    text = form.render(summarise(HERE / "samples" / sample), cases=cases)
+    summary = summarise(HERE / "samples" / sample)
+    summary = replace(summary, run={**summary.run, "folder": f"log_BackendBench/{sample}"})
+    text = form.render(summary, cases=cases)
     stored = HERE / "expected" / sample / name
     if request.config.getoption("--accept-golden", default=False):
         stored.parent.mkdir(parents=True, exist_ok=True)

@@ -93,6 +93,7 @@ def test_commands_can_be_pasted() -> None:
     assert ["kab", "evaluate", "--case", "abc"] == words[:4]
     assert ["--suite", "opinfo"] == words[words.index("--suite") :][:2]
     assert ["--tolerance", "float32=1e-05"] == words[words.index("--tolerance") :][:2]
+    assert ["--run-dir", str(SAMPLES / "mixed")] == words[words.index("--run-dir") :][:2]
     assert "--ops" not in words
 
 
