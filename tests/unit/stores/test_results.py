@@ -237,3 +237,33 @@ def test_any_error_size_round_trips(value: float | None) -> None:
     assert value == read or (
         value is not None and read is not None and math.isnan(value) and math.isnan(read)
     )
+
+
+def test_a_killed_process_loses_nothing_that_it_stored(tmp_path: Path) -> None:
+    """After SIGKILL in the middle of appending, every announced record is there and the folder is free."""
+    code = """
+import sys
+from pathlib import Path
+from kagent_bench.model.record import CaseRecord
+from kagent_bench.stores.results import ResultsStore
+record = CaseRecord.from_json(__import__("json").loads(sys.argv[2]))
+from dataclasses import replace
+with ResultsStore.open(Path(sys.argv[1])) as store:
+    number = 0
+    while True:
+        store.append(replace(record, key=f"k{number}"))
+        print(f"k{number}", flush=True)
+        number += 1
+"""
+    record = json.dumps(make_record(detail="x" * 2000).to_json())
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path), record], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        announced = [process.stdout.readline().strip() for _ in range(50)]
+        process.kill()
+        process.wait()
+    with ResultsStore.open(tmp_path) as store:
+        assert set(announced) <= set(store.known)
+        store.append(make_record("next"))
+    assert "next" == read_records(tmp_path)[-1].key
