@@ -137,13 +137,10 @@ def make_storage(storage: Storage, generator: torch.Generator, device: str) -> t
         data = bytearray(zlib.decompress(base64.b64decode(rule.data)))
         return torch.frombuffer(data, dtype=dtype).to(device, copy=True)
     if isinstance(rule, Integers):
-        whole = rule.high - rule.low + 1
-        if whole < 2**62:
-            drawn = torch.randint(0, whole, (storage.numel,), generator=generator)
-        else:
-            drawn = torch.randint(-(2**62), 2**62, (storage.numel,), generator=generator)
-            return drawn.to(dtype).to(device)
-        return (drawn + rule.low).to(dtype).to(device)
+        size = rule.high - rule.low + 1
+        halves = torch.randint(0, 2**32, (storage.numel, 2), generator=generator).tolist()
+        whole = [rule.low + (high * 2**32 + low) % size for high, low in halves]
+        return torch.tensor(whole, dtype=dtype).to(device)
     width = 2 if dtype.is_complex else 1
     parts = torch.rand((storage.numel, width), generator=generator, dtype=torch.float64)
     parts = parts * (rule.high - rule.low) + rule.low
