@@ -16,7 +16,7 @@ from kagent_bench.report.wording import (
     backendbench_says,
     failures,
     interpreted,
-    passed_of_judgeable,
+    passed_of_judged,
     run_line,
     score_rows,
     title,
@@ -90,14 +90,17 @@ def _counts(summary: RunSummary) -> list[str]:
 
 def _operators(summary: RunSummary) -> list[str]:
     timed = not interpreted(summary)
-    columns = ["operator", "verdict", "reason", "passed", "worst error", "BackendBench says", "device"]
+    columns = ["operator", "verdict", "reason", "passed", "not judged", "skipped", "worst error"]
+    columns += ["BackendBench says", "device"]
     rows = []
     for item in summary.operators:
         row = [
             markdown_code(item.op_name),
             item.verdict.value,
             markdown_code(item.reason),
-            passed_of_judgeable(item),
+            passed_of_judged(item),
+            str(item.counts["not_judged"]),
+            str(item.counts["skipped"]),
             worst_error(item),
             backendbench_says(item),
             markdown_text(item.device),

@@ -21,7 +21,7 @@ from kagent_bench.report.wording import (
     backendbench_says,
     failures,
     interpreted,
-    passed_of_judgeable,
+    passed_of_judged,
     run_line,
     score_rows,
     title,
@@ -106,10 +106,12 @@ def _operators(summary: RunSummary, width: int) -> Table:
         why = item.reason
         if item.detail and wide:
             why += f": {one_line(item.detail)}"
+        elif item.verdict is OperatorVerdict.CORRECT and item.counts["not_judged"]:
+            why = f"{item.counts['not_judged']} not judged"
         row = [
             Text(item.op_name),
             Text(item.verdict.value, style=_verdict_style(item.verdict.value)),
-            Text(passed_of_judgeable(item)),
+            Text(passed_of_judged(item)),
             Text(worst_error(item, relative=wide)),
         ]
         row += [Text(ratio(item.speedup))] if timed else []

@@ -123,8 +123,7 @@ def _detail(
     item: SelectedOperator, verdict: OperatorVerdict, reason: str, records: Sequence[CaseRecord]
 ) -> str:
     if verdict is OperatorVerdict.MISSING:
-        name = OperatorName.parse(item.op_name)
-        return f"no kernel file {name.folder}/{name.kernel_stem}*.py"
+        return f"no kernel file in {OperatorName.parse(item.op_name).folder}/"
     if reason == FILTERED:
         return "; ".join(sorted(item.skipped))
     if reason == WEAK:

@@ -25,7 +25,7 @@ def run_line(summary: RunSummary) -> str:
     """Return which run this is and how far it is."""
     run = summary.run
     state = f"finished {run['finished']}" if run["finished"] else "not finished"
-    return f"run {run['name']}, started {run['created']}, {state}"
+    return f"{run['name']}, started {run['created']}, {state}"
 
 
 def interpreted(summary: RunSummary) -> bool:
@@ -65,9 +65,10 @@ def score_rows(summary: RunSummary) -> list[tuple[str, str]]:
     return rows
 
 
-def passed_of_judgeable(item: OperatorSummary) -> str:
-    """Return the passed cases of all that were not skipped."""
-    return f"{item.counts['passed']}/{item.counts['total'] - item.counts['skipped']}"
+def passed_of_judged(item: OperatorSummary) -> str:
+    """Return the passed cases of all that this machine could judge, so that ``7/7`` is what a correct one has."""
+    left_out = item.counts["skipped"] + item.counts["not_judged"]
+    return f"{item.counts['passed']}/{item.counts['total'] - left_out}"
 
 
 def worst_error(item: OperatorSummary | CaseRecord, *, relative: bool = True) -> str:
