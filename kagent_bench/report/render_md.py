@@ -180,8 +180,8 @@ def _measured(run: Mapping[str, Any]) -> list[str]:
         "suite": f"{run['suite']['name']}, sha256 {run['suite']['sha256']}",
         "device": run["device_label"],
         **{f"version of {name}": version or "not installed" for name, version in run["versions"].items()},
-        **{f"containment: {name}": _fact(value) for name, value in run["containment"].items()},
-        **{f"self-test: {name}": _fact(value) for name, value in run["self_test"].items()},
+        **_facts("containment", run["containment"]),
+        **_facts("self-test", run["self_test"]),
     }
     chosen = {path: origin for path, origin in run["origins"].items() if origin != "default"}
     lines = [
@@ -198,8 +198,21 @@ def _measured(run: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _fact(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _facts(about: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return facts by name, without the empty ones; steps that were taken or not are grouped by outcome."""
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        if value in ("", None, [], {}):
+            continue
+        if isinstance(value, list) and all(isinstance(item, dict) and "state" in item for item in value):
+            for item in value:
+                key = f"{about}, {item['state']}"
+                reason = f" ({item['reason']})" if item.get("reason") else ""
+                found[key] = f"{found[key]}, " if key in found else ""
+                found[key] += f"{item.get('step', name)}{reason}"
+        else:
+            found[f"{about}: {name}"] = value if isinstance(value, str) else json.dumps(value)
+    return found
 
 
 def _reproduce(run: Mapping[str, Any]) -> list[str]:

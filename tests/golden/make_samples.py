@@ -123,8 +123,16 @@ def run_file(device: dict[str, object], selection: tuple[SelectedOperator, ...],
         origins=ORIGINS,
         versions={"kab": "0.1.0", "torch": "2.13.0", "triton": None, "python": "3.11.9", "numpy": "2.4.0"},
         device=device,
-        containment={"namespaces": True, "landlock": "not available"},
-        self_test={"bfloat16 arithmetic": False},
+        containment={
+            "secrecy": False,
+            "secrecy_reason": "no Landlock",
+            "steps": [
+                {"step": "namespaces", "state": "applied", "reason": ""},
+                {"step": "memory", "state": "applied", "reason": "RLIMIT_AS"},
+                {"step": "landlock", "state": "refused", "reason": "not in this kernel"},
+            ],
+        },
+        self_test={"bfloat16 arithmetic": False, "reasons": {}},
         selection=selection,
         kernels={
             item.op_name: KernelFile(path=f"{item.op_name}.py", sha256=f"{sum(map(ord, item.op_name)):064x}")
