@@ -26,6 +26,8 @@ EAGER_SPEEDUP = 1.0
 
 def would_pass(record: CaseRecord) -> bool | None:
     """Return whether BackendBench would call this test passed, None where it would not be a test."""
+    if not record.kernel_sha256:
+        return None
     if record.backendbench_passed is not None:
         return record.backendbench_passed
     return None if record.status in _NO_TEST else False
