@@ -68,6 +68,7 @@ class Arena:
     """A sealed, shared, anonymous file and this process's mapping of it."""
 
     def __init__(self, n_bytes: int) -> None:
+        """Make and map an arena of at least so many bytes."""
         self.n_bytes = max(n_bytes, mmap.PAGESIZE)
         self.descriptor = os.memfd_create("kab", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.descriptor, self.n_bytes)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import Self
+
 from kagent_bench.evaluate.processes import close_quietly
 from kagent_bench.evaluate.protocol import Channel, Closed, DeadlineExceeded, ProtocolError
 
@@ -37,7 +39,7 @@ class CandidateLimits:
     """Paths that must be out of its reach."""
 
 
-class Died(Exception):  # noqa: N818 - an event: the case is recorded as crashed
+class Died(Exception):
     """The candidate's process ended."""
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -47,7 +49,7 @@ class Died(Exception):  # noqa: N818 - an event: the case is recorded as crashed
         self.detail = detail
 
 
-class TimedOut(Exception):  # noqa: N818 - an event: the case is recorded as timeout
+class TimedOut(Exception):
     """The candidate did not answer in time and was killed."""
 
 
@@ -93,7 +95,7 @@ class Candidate:
         self._channel = mine
         self.containment: dict[str, Any] | None = None
 
-    def __enter__(self) -> Candidate:
+    def __enter__(self) -> Self:
         """Return itself."""
         return self
 

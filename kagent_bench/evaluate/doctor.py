@@ -7,17 +7,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kagent_bench.version import installed_version
 from kagent_bench.config.environment import cache_root
 from kagent_bench.config.files import configs_dir
 from kagent_bench.errors import KabError
 from kagent_bench.evaluate.containment import probe
 from kagent_bench.evaluate.session import Session
+from kagent_bench.version import installed_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kagent_bench.config.resolve import ResolvedSettings
+    from kagent_bench.evaluate.containment import ContainmentReport
 
 OPTIONAL = {
     "BackendBench": "BackendBench is not needed; with it, its suites can be compared",
@@ -119,7 +120,18 @@ def _containment(problems: list[str]) -> tuple[Mapping[str, Any], tuple[str, ...
     except KabError as error:
         problems.append(error.message)
         return {}, ()
-    return report.to_json(), tuple(report.lines())
+    return report.to_json(), tuple(_containment_words(report))
+
+
+def _containment_words(report: ContainmentReport) -> list[str]:
+    words = [
+        "secrets are out of a kernel's reach" if report.secrecy else f"no secrecy: {report.secrecy_reason}"
+    ]
+    words.append(
+        "what a kernel starts ends with it" if report.strays_die else "a kernel's strays may survive"
+    )
+    words.extend(f"refused here: {item.step.value} ({item.reason})" for item in report.refusals())
+    return words
 
 
 def known_bad(versions: Mapping[str, str], *, interpreter: bool) -> list[str]:

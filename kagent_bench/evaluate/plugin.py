@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _local() -> Executor:
-    from kagent_bench.evaluate.local_executor import LocalExecutor  # noqa: PLC0415 - loaded when used
+    from kagent_bench.evaluate.local_executor import LocalExecutor
 
     return LocalExecutor()
 

@@ -22,7 +22,7 @@ STOP_S = 2.0
 """Seconds for a helper to end after its channel closed."""
 
 
-class HelperLost(Exception):  # noqa: N818 - handled by whoever asked
+class HelperLost(Exception):
     """A helper process died or did not answer in time."""
 
 

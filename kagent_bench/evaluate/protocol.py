@@ -26,11 +26,11 @@ class ProtocolError(Exception):
     """The other side sent something that is not a message."""
 
 
-class Closed(Exception):  # noqa: N818 - an event, not an error
+class Closed(Exception):
     """The other side closed its end."""
 
 
-class DeadlineExceeded(Exception):  # noqa: N818 - an event, not an error
+class DeadlineExceeded(Exception):
     """Nothing came in time."""
 
 
@@ -38,6 +38,7 @@ class Channel:
     """One end of a stream socket that carries messages."""
 
     def __init__(self, sock: socket.socket) -> None:
+        """Take over a connected stream socket."""
         self._sock = sock
 
     @classmethod

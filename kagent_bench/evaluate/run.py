@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from kagent_bench.version import installed_version
 from kagent_bench.errors import UsageError
 from kagent_bench.evaluate.session import Session
 from kagent_bench.evaluate.supervisor import KernelJob, KeyedCase
@@ -19,6 +18,7 @@ from kagent_bench.stores.kernels import KernelStore
 from kagent_bench.stores.paths import RUNS_ROOT, new_run_dir, resumable_run
 from kagent_bench.stores.results import ResultsStore
 from kagent_bench.stores.run_file import KernelFile, RunFile, RunState, SelectedCase, SelectedOperator
+from kagent_bench.version import installed_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ JUDGING_VERSION = 1
 """Raised whenever the same kernel on the same case may get another record."""
 
 
-def evaluate_selection(  # noqa: PLR0913 - what a run depends on
+def evaluate_selection(
     selection: Selection,
     resolved: ResolvedSettings,
     catalog: Catalog,
@@ -111,14 +111,14 @@ def evaluate_selection(  # noqa: PLR0913 - what a run depends on
     return run_dir
 
 
-def _judge_all(  # noqa: PLR0913, PLR0917 - the parts of a run
+def _judge_all(
     selection: Selection,
     selected: tuple[SelectedOperator, ...],
     found: Mapping[OperatorName, Kernel],
     kernels: KernelStore,
     store: ResultsStore,
     session: Session,
-    executor: Any,  # noqa: ANN401 - protocols.Executor, generic over both of its types
+    executor: Any,
     progress: Progress,
 ) -> Mapping[str, Any] | None:
     """Judge what is not known yet; returns what held the candidates in."""

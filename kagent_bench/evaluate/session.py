@@ -114,7 +114,7 @@ class Session:
         if known is not None:
             return known
         oracle = self._oracle(worker)
-        assert self._server is not None  # noqa: S101 - the session was entered
+        assert self._server is not None
         evaluate = self._settings.evaluate
         limits = CandidateLimits(
             startup_timeout_s=evaluate.startup_timeout_s,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kagent_bench.config.files import configs_dir
-from kagent_bench.config.load import read_toml
+from kagent_bench.config.files import configs_dir, read_toml
 from kagent_bench.errors import ConfigError
 
 if TYPE_CHECKING:

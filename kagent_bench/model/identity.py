@@ -112,7 +112,7 @@ def decode_case(data: dict[str, Any]) -> Case:
     )
 
 
-def encode_value(value: Value) -> Any:  # noqa: ANN401 - any JSON value
+def encode_value(value: Value) -> Any:
     """Return the JSON form of an argument; what JSON lacks becomes a one-key object."""
     if isinstance(value, TensorSpec):
         tensor = {
@@ -135,7 +135,7 @@ def encode_value(value: Value) -> Any:  # noqa: ANN401 - any JSON value
     return value
 
 
-def decode_value(data: Any) -> Value:  # noqa: ANN401, PLR0911 - any JSON value, one return for each form
+def decode_value(data: Any) -> Value:
     """Read the JSON form of an argument."""
     if isinstance(data, list):
         return tuple(decode_value(item) for item in data)

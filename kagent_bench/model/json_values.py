@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 
-def json_value(value: object) -> Any:  # noqa: ANN401, PLR0911 - any JSON value, one return for each form
+def json_value(value: object) -> Any:
     """Return the JSON form of a value; an infinity or NaN, which JSON lacks, becomes its name as text.
 
     Raises:

@@ -51,7 +51,7 @@ class Call:
     def _storage(self, offset: int, n_bytes: int) -> Storage:
         if self._device.type == "cpu":
             if not n_bytes:
-                return Storage(untyped=torch.UntypedStorage(0), base=0, n_bytes=0)
+                return Storage(untyped=torch.empty(0, dtype=torch.uint8).untyped_storage(), base=0, n_bytes=0)
             flat = torch.frombuffer(self._memory, dtype=torch.uint8, offset=offset, count=n_bytes)
             return Storage(untyped=flat.untyped_storage(), base=0, n_bytes=n_bytes)
         total = n_bytes + 2 * GUARD_BYTES
@@ -80,7 +80,7 @@ class Call:
             else:
                 host.copy_(there)
 
-    def _build(self, value: Value) -> Any:  # noqa: ANN401 - an argument of any kind
+    def _build(self, value: Value) -> Any:
         if isinstance(value, TensorSpec):
             dtype = self._dtypes[value.storage]
             storage = self.storages[value.storage]

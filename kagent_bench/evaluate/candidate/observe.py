@@ -81,16 +81,21 @@ OBSERVER = Observer()
 """The process's observer. One process judges one kernel, so one is enough; hooks of Triton's classes need a place."""
 
 
-class Watch(TorchDispatchMode):
+class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every ATen call of the candidate, and poisons fresh memory."""
 
-    def __torch_dispatch__(  # noqa: D105, PLW3201 - torch's own protocol
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keep torch from importing its compiler (seconds) on the first call; nothing is compiled here."""
+        return False
+
+    def __torch_dispatch__(  # noqa: D105 - torch's own protocol
         self,
         func: Any,
         types: Any,
         args: Any = (),
-        kwargs: Any = None,  # noqa: ANN401, ARG002 - torch's own protocol
-    ) -> Any:  # noqa: ANN401
+        kwargs: Any = None,
+    ) -> Any:
         OBSERVER.call(str(func))
         result = func(*args, **(kwargs or {}))
         if func.overloadpacket.__name__ in _UNINITIALISED and isinstance(result, torch.Tensor):

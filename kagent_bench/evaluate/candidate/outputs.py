@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kagent_bench.evaluate.candidate.memory import Call
 
 
-class TooLarge(Exception):  # noqa: N818 - becomes a failed case
+class TooLarge(Exception):
     """The outputs do not fit into the arena."""
 
 

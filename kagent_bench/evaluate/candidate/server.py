@@ -17,10 +17,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy  # noqa: ICN001 - only its version is used
+import numpy as np
 import torch
-import triton  # noqa: F401 - preloaded for the children
-import triton.language  # noqa: F401 - preloaded for the children
+import triton
+import triton.compiler.code_generator
+import triton.language
 
 from kagent_bench.evaluate.candidate import runner
 from kagent_bench.evaluate.protocol import Channel, Closed
@@ -111,7 +112,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     channel = Channel.from_descriptor(int(sys.argv[1]))
-    channel.send({"ready": True, "triton": triton.__version__, "numpy": numpy.__version__})
+    channel.send({"ready": True, "triton": triton.__version__, "numpy": np.__version__})
     with contextlib.suppress(Closed):
         Server(channel).serve()
 

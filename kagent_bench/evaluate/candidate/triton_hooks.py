@@ -28,11 +28,11 @@ def install(*, interpreter: bool) -> None:
 
 
 def _count_interpreted_launches() -> None:
-    from triton.runtime.interpreter import InterpretedFunction  # noqa: PLC0415 - only in this mode
+    from triton.runtime.interpreter import InterpretedFunction
 
     original = InterpretedFunction.run
 
-    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:  # noqa: ANN401 - Triton's signature
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         with OBSERVER.launch(self.fn):
@@ -42,11 +42,11 @@ def _count_interpreted_launches() -> None:
 
 
 def _count_compiled_launches() -> None:
-    from triton.runtime.jit import JITFunction  # noqa: PLC0415 - only in this mode
+    from triton.runtime.jit import JITFunction
 
     original = JITFunction.run
 
-    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:  # noqa: ANN401 - Triton's signature
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         with OBSERVER.launch(self.fn):
@@ -56,12 +56,12 @@ def _count_compiled_launches() -> None:
 
 
 def _note_bf16_arithmetic() -> None:
-    from triton.runtime.interpreter import InterpreterBuilder  # noqa: PLC0415 - only in this mode
+    from triton.runtime.interpreter import InterpreterBuilder
 
     for name in _BIT_ARITHMETIC:
         original = getattr(InterpreterBuilder, name)
 
-        def noted(self: Any, first: Any, *rest: Any, original: Any = original) -> Any:  # noqa: ANN401 - Triton's own
+        def noted(self: Any, first: Any, *rest: Any, original: Any = original) -> Any:
             if first.dtype.scalar == triton.language.bfloat16:
                 OBSERVER.bf16_arithmetic = True
             return original(self, first, *rest)
@@ -70,11 +70,11 @@ def _note_bf16_arithmetic() -> None:
 
 
 def _autotune_without_driver() -> None:
-    from triton.runtime.autotuner import Autotuner  # noqa: PLC0415 - only in this mode
+    from triton.runtime.autotuner import Autotuner
 
     original = Autotuner.__init__
 
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Triton's signature
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         for outdated in ("warmup", "rep", "use_cuda_graph"):
             kwargs.pop(outdated, None)
         # Equal times for every configuration: the first one wins, and no driver is asked.

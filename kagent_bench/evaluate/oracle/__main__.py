@@ -5,19 +5,22 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from kagent_bench.errors import UsageError
 from kagent_bench.evaluate.arena import Arena
-from kagent_bench.evaluate.oracle.case_judge import CaseJudge, OracleSettings
-from kagent_bench.evaluate.oracle.finding import Finding
+from kagent_bench.evaluate.oracle.case_judge import CaseJudge
 from kagent_bench.evaluate.oracle.machine import describe_machine
+from kagent_bench.evaluate.oracle.rounds import OracleSettings
 from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
 from kagent_bench.evaluate.protocol import Channel, Closed
 from kagent_bench.evaluate.tolerance import Limits
 from kagent_bench.model.identity import decode_case, encode_value
+
+if TYPE_CHECKING:
+    from kagent_bench.evaluate.oracle.finding import Finding
 
 
 class Oracle:
@@ -64,7 +67,7 @@ class Oracle:
 
     def _open(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Prepare a case and its first round."""
-        assert self._settings is not None  # noqa: S101 - hello comes first
+        assert self._settings is not None
         case = decode_case(request["case"])
         try:
             operator = overload(case.operator)
@@ -77,7 +80,7 @@ class Oracle:
         if finding is not None:
             return self._finish(finding), ()
         layout = self._judge.layout
-        assert layout is not None  # noqa: S101 - open() made it
+        assert layout is not None
         descriptors: tuple[int, ...] = ()
         if self._arena is None or self._arena.n_bytes < layout.n_bytes:
             self._drop_arena()
@@ -97,8 +100,8 @@ class Oracle:
     def _judge_reply(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Judge one round; prepare the next one or end the case."""
         judge, arena = self._judge, self._arena
-        assert judge is not None  # noqa: S101 - open comes first
-        assert arena is not None  # noqa: S101 - open comes first
+        assert judge is not None
+        assert arena is not None
         finding = judge.judge(request["reply"], arena)
         if finding is not None:
             return self._finish(finding), ()
@@ -108,7 +111,7 @@ class Oracle:
         return self._finish(judge.conclude()), ()
 
     def _finish(self, finding: Finding | None) -> dict[str, Any]:
-        assert self._judge is not None  # noqa: S101 - open comes first
+        assert self._judge is not None
         tally = self._judge.tally
         ended = (
             self._ended("passed", "", "")

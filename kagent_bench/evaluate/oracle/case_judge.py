@@ -16,40 +16,26 @@ from kagent_bench.evaluate.oracle.compare import Comparison, compare
 from kagent_bench.evaluate.oracle.controls import controls_for
 from kagent_bench.evaluate.oracle.finding import Finding
 from kagent_bench.evaluate.oracle.magnitude import accumulated
+from kagent_bench.evaluate.oracle.rounds import (
+    REPEAT,
+    VALUE_FREE_KINDS,
+    OracleSettings,
+    Round,
+    RoundMaker,
+    bits,
+)
+from kagent_bench.evaluate.oracle.ties import select_the_same
 from kagent_bench.evaluate.oracle.work import library_calls
 from kagent_bench.model.verdict import CaseStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kagent_bench.evaluate.oracle.semantics import Semantics
-    from kagent_bench.evaluate.tolerance import Limits
     from kagent_bench.model.case import Case
 
-REPEAT = "repeat"
-"""The last round: the first one's inputs again, to see whether the kernel is deterministic and keeps no state."""
 BACKENDBENCH_TOLERANCE = 1e-2
 """Relative and absolute tolerance of BackendBench for every dtype."""
-VALUE_FREE_KINDS = {"random": "metadata_only", "metadata": "metadata_only"}
-"""Kinds of operator whose values cannot be judged, and the reason that is then recorded."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OracleSettings:
-    """What the oracle needs to know of the run."""
-
-    seed: bytes
-    """The run's secret."""
-    device: str
-    """torch's device string."""
-    limits: Mapping[str, Limits]
-    rounds: int
-    policy: str
-    """``strict`` or ``report``."""
-    interpreter: bool
-    """Whether kernels run in Triton's interpreter."""
-    memory_bytes: int
-    """Largest sum of input bytes that is tried."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,6 +62,10 @@ class Tally:
             if value is not None:
                 setattr(self, name, value if so_far is None else max(so_far, value))
 
+    def forget_comparison(self) -> None:
+        """Drop what was compared: the values turned out to say nothing."""
+        self.max_abs_error = self.max_rel_error = self.nan_count = self.backendbench_passed = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
@@ -85,18 +75,6 @@ class _Target:
     eager: torch.Tensor
     exact: torch.Tensor | None
     magnitude: Callable[[], torch.Tensor] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Round:
-    """One round: its inputs, and what the operator itself makes of them."""
-
-    name: str
-    storages: tuple[torch.Tensor, ...]
-    """On the CPU, as drawn."""
-    on_device: tuple[torch.Tensor, ...]
-    eager: reference.Outcome
-    exact: reference.Outcome | None
 
 
 class CaseJudge:
@@ -116,11 +94,12 @@ class CaseJudge:
         self._operator = operator
         self._semantics = semantics
         self._settings = settings
+        self._maker = RoundMaker(case, kind, operator, semantics, settings)
         self._argument_names = _argument_names(operator)
         self._names = contract.storage_names(case, self._argument_names)
         self._writable = contract.written_storages(case, semantics, self._argument_names)
         self._pending: list[str] = []
-        self._round: _Round | None = None
+        self._round: Round | None = None
         self._before = b""
         self._first_values: list[bytes] | None = None
         self.tally = Tally()
@@ -134,11 +113,11 @@ class CaseJudge:
         if needed > self._settings.memory_bytes:
             detail = f"needs {needed} bytes of inputs, {self._settings.memory_bytes} can be used"
             return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=detail)
-        names = inputs.rounds_of(self._case, self._semantics, self._settings.rounds)
+        names = self._maker.names()
         self._pending = [*names[1:], REPEAT]
         try:
-            self._round = self._prepare(names[0])
-            if self._kind not in VALUE_FREE_KINDS and not self._stable(self._round):
+            self._round = self._maker.make(names[0])
+            if not self._maker.stable(self._round):
                 detail = "eager PyTorch gives different results for the same inputs"
                 return Finding(status=CaseStatus.NOT_JUDGED, reason="unstable_reference", detail=detail)
         except reference.ReferenceFailed as error:
@@ -151,36 +130,10 @@ class CaseJudge:
         self.layout = arena_module.plan([storage.n_bytes for storage in self._case.storages], output_bytes)
         return None
 
-    def _prepare(self, name: str) -> _Round:
-        index = 0 if name == REPEAT else inputs.ROUNDS.index(name)
-        source = inputs.generator(self._settings.seed, self._case.id, index)
-        drawn_as = inputs.ROUNDS[0] if name == REPEAT else name
-        storages = inputs.draw(self._case, self._semantics, drawn_as, source)
-        on_device = tuple(storage.to(self._settings.device) for storage in storages)
-        eager = reference.run(self._operator, self._case, on_device)
-        exact: reference.Outcome | None = None
-        if not self._semantics.eager_is_exact and self._kind not in VALUE_FREE_KINDS:
-            try:
-                exact = reference.run(self._operator, self._case, on_device, wide=True)
-            except reference.ReferenceFailed:
-                exact = None
-            if exact is not None and [leaf.shape for leaf in exact.leaves] != [
-                leaf.shape for leaf in eager.leaves
-            ]:
-                exact = None
-        return _Round(name=name, storages=storages, on_device=on_device, eager=eager, exact=exact)
-
-    def _stable(self, current: _Round) -> bool:
-        again = reference.run(self._operator, self._case, current.on_device)
-        return len(again.leaves) == len(current.eager.leaves) and all(
-            left.shape == right.shape and torch.equal(_bits(left), _bits(right))
-            for left, right in zip(again.leaves, current.eager.leaves, strict=True)
-        )
-
     def fill(self, arena: arena_module.Arena) -> None:
         """Write the round's inputs, and fresh random bytes around them, into the arena."""
-        assert self.layout is not None  # noqa: S101 - open() came first
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self.layout is not None
+        assert self._round is not None
         secret = hmac.new(
             self._settings.seed, f"guard:{self._case.id}:{self._round.name}".encode(), hashlib.sha256
         )
@@ -200,8 +153,8 @@ class CaseJudge:
             reply: the candidate's description of its outputs, untrusted.
             arena: the memory that it worked on.
         """
-        assert self.layout is not None  # noqa: S101 - open() came first
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self.layout is not None
+        assert self._round is not None
         after = arena.memory[: self.layout.input_bytes]
         self.tally.rounds += 1
         self._note_work(reply)
@@ -224,7 +177,7 @@ class CaseJudge:
         while self._pending:
             name = self._pending.pop(0)
             try:
-                candidate = self._prepare(name)
+                candidate = self._maker.make(name)
             except reference.ReferenceFailed:
                 self.tally.dropped.append(name)
                 continue
@@ -243,7 +196,7 @@ class CaseJudge:
         if self._kind in VALUE_FREE_KINDS:
             detail = f"operators of kind '{self._kind}' have no values to compare; metadata is right"
             return Finding(status=CaseStatus.NOT_JUDGED, reason=VALUE_FREE_KINDS[self._kind], detail=detail)
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self._round is not None
         if all(leaf.numel() == 0 for leaf in self._round.eager.leaves) and not self._writable_elements():
             detail = "every output is empty; metadata is right"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
@@ -258,8 +211,8 @@ class CaseJudge:
     def _check_outputs(
         self, reply: dict[str, Any], arena: arena_module.Arena, after: bytes
     ) -> Finding | None:
-        assert self.layout is not None  # noqa: S101 - open() came first
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self.layout is not None
+        assert self._round is not None
         eager = self._round.eager
         tree = reply.get("value")
         finding = contract.check_structure(returned.structure(tree), contract.structure_of(eager.value))
@@ -325,7 +278,7 @@ class CaseJudge:
         return compare(tensor, target.eager, target.exact, limits=limits, magnitude=target.magnitude)
 
     def _strike_controls(self, targets: list[_Target]) -> None:
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self._round is not None
         tensors = [
             reference.build(spec, self._round.storages, torch.device("cpu"), wide=False)
             for _, spec in contract.named_tensors(self._case, self._argument_names)
@@ -358,12 +311,12 @@ class CaseJudge:
             or any(not item.ok for place, item in enumerate(comparisons) if place != index)
         ):
             return False
-        assert self._round is not None  # noqa: S101 - open() came first
-        return _select_the_same(self._case, self._round.storages, actual[index], targets[index].eager)
+        assert self._round is not None
+        return select_the_same(self._case, self._round.storages, actual[index], targets[index].eager)
 
     def _check_surroundings(self, after: bytes) -> Finding | None:
         """Check that a written storage changed only where its argument looks."""
-        assert self.layout is not None  # noqa: S101 - open() came first
+        assert self.layout is not None
         for storage in self._writable:
             region = self.layout.regions[storage]
             if not region.n_bytes:
@@ -384,7 +337,7 @@ class CaseJudge:
         return None
 
     def _check_repeat(self, actual: list[torch.Tensor]) -> Finding | None:
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self._round is not None
         values = [_bytes(tensor.contiguous()) for tensor in actual]
         if self._first_values is None:
             self._first_values = values
@@ -399,7 +352,7 @@ class CaseJudge:
         if computed:
             detail = "let the library compute: " + ", ".join(computed)
             return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self._round is not None
         if not self.tally.launches and (any(leaf.numel() for leaf in self._round.eager.leaves)):
             detail = "returned a non-empty result without launching a kernel of its own file"
             return Finding(status=CaseStatus.REJECTED, reason="no_kernel", detail=detail)
@@ -415,12 +368,12 @@ class CaseJudge:
             self.tally.calls.update(call for call in calls if isinstance(call, str))
 
     def _in_round(self, finding: Finding) -> Finding:
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self._round is not None
         detail = f"round '{self._round.name}': {finding.detail}"
         return Finding(status=finding.status, reason=finding.reason, detail=detail)
 
     def _output_target(self, index: int, name: str) -> _Target:
-        assert self._round is not None  # noqa: S101 - open() came first
+        assert self._round is not None
         current = self._round
         exact = None if current.exact is None else current.exact.leaves[index].cpu()
         magnitude = None
@@ -428,11 +381,11 @@ class CaseJudge:
             magnitude = partial(self._magnitude, current, current.exact, index)
         return _Target(where=name, eager=current.eager.leaves[index].cpu(), exact=exact, magnitude=magnitude)
 
-    def _magnitude(self, current: _Round, exact: reference.Outcome, index: int) -> torch.Tensor:
+    def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
         return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index).cpu()
 
-    def _argument_target(self, name: str, spec: Any) -> _Target:  # noqa: ANN401 - a TensorSpec
-        assert self._round is not None  # noqa: S101 - open() came first
+    def _argument_target(self, name: str, spec: Any) -> _Target:
+        assert self._round is not None
         current = self._round
         index = next(
             (
@@ -454,8 +407,8 @@ class CaseJudge:
             where=f"argument '{name}' after the call", eager=eager, exact=exact, magnitude=magnitude
         )
 
-    def _argument_after(self, spec: Any, after: bytes) -> torch.Tensor:  # noqa: ANN401 - a TensorSpec
-        assert self.layout is not None  # noqa: S101 - open() came first
+    def _argument_after(self, spec: Any, after: bytes) -> torch.Tensor:
+        assert self.layout is not None
         region = self.layout.regions[spec.storage]
         dtype: torch.dtype = getattr(torch, self._case.storages[spec.storage].dtype)
         if not region.n_bytes:
@@ -467,11 +420,11 @@ class CaseJudge:
         return any(self._case.storages[storage].numel for storage in self._writable)
 
     def _output_bytes_planned(self) -> int:
-        assert self.layout is not None  # noqa: S101 - open() came first
+        assert self.layout is not None
         return self.layout.output_bytes
 
     @staticmethod
-    def _output_bytes(current: _Round) -> int:
+    def _output_bytes(current: Round) -> int:
         return sum(leaf.numel() * leaf.element_size() for leaf in current.eager.leaves)
 
 
@@ -485,13 +438,7 @@ def _output_name(index: int, total: int) -> str:
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    flat = tensor.detach().cpu().contiguous().flatten()
-    return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
-
-
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    flat = tensor.detach().contiguous().flatten()
-    return flat.view(torch.uint8) if flat.numel() else flat
+    return bits(tensor.cpu()).numpy().tobytes()
 
 
 def _only_nan(leaves: Sequence[torch.Tensor]) -> bool:
@@ -500,44 +447,9 @@ def _only_nan(leaves: Sequence[torch.Tensor]) -> bool:
 
 
 def _backendbench_agrees(actual: torch.Tensor, eager: torch.Tensor) -> bool:
-    try:
-        torch.testing.assert_close(
-            actual, eager, rtol=BACKENDBENCH_TOLERANCE, atol=BACKENDBENCH_TOLERANCE, equal_nan=True
-        )
-    except (AssertionError, RuntimeError, ValueError):
-        return False
-    return True
-
-
-def _select_the_same(
-    case: Case, storages: Sequence[torch.Tensor], got: torch.Tensor, expected: torch.Tensor
-) -> bool:
-    """Return whether index outputs select equal values of the first tensor argument along its reduced dimension."""
-    source = reference.build(case.args[0], storages, torch.device("cpu"), wide=False)
-    numbers = [value for value in case.args[1:] if isinstance(value, int) and not isinstance(value, bool)]
-    if got.numel() == 0 or not isinstance(source, torch.Tensor) or source.dim() == 0:
-        return False
-    if got.shape == expected.shape == torch.Size([]):
-        flat = source.flatten()
-        return bool(0 <= int(got) < flat.numel() and _equal(flat[int(got)], flat[int(expected)]))
-    dims = [number for number in numbers if -source.dim() <= number < source.dim()]
-    for dim in [*dims, *range(source.dim())]:
-        left, right = (
-            index if index.dim() == source.dim() else index.unsqueeze(dim) for index in (got, expected)
-        )
-        fits = all(
-            size <= source.shape[place]
-            for place, size in enumerate(left.shape)
-            if place != dim % source.dim()
-        )
-        inside = bool(((left >= 0) & (left < source.shape[dim])).all())
-        if fits and inside and bool((right < source.shape[dim]).all()):
-            return _equal(source.gather(dim, left), source.gather(dim, right))
-    return False
-
-
-def _equal(left: torch.Tensor, right: torch.Tensor) -> bool:
-    return bool(((left == right) | (torch.isnan(left) & torch.isnan(right))).all())
+    """Return BackendBench's verdict: the element rule of ``torch.testing.assert_close`` at its tolerance."""
+    limits = {"rtol": BACKENDBENCH_TOLERANCE, "atol": BACKENDBENCH_TOLERANCE}
+    return bool(torch.isclose(actual, eager, equal_nan=True, **limits).all())
 
 
 def _out_of_memory(error: BaseException) -> bool:

@@ -14,7 +14,7 @@ Integers and booleans are exact. There is no tensor-wide norm, no share of eleme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -60,7 +60,7 @@ def compare(
     eager: torch.Tensor,
     exact: torch.Tensor | None,
     *,
-    limits: Limits,
+    limits: Limits | None,
     magnitude: Callable[[], torch.Tensor] | None = None,
 ) -> Comparison:
     """Compare an output with eager's and with the float64 result.
@@ -69,12 +69,13 @@ def compare(
         actual: the candidate's output.
         eager: eager's output, same shape and dtype.
         exact: the float64 (complex128, integer) result, same shape; None where eager is the reference.
-        limits: the factors ``tol`` and ``acc`` of the dtype.
+        limits: the factors ``tol`` and ``acc`` of the dtype; None for integers and booleans.
         magnitude: returns m, called only if an element is not right without it.
     """
     reference = eager if exact is None else exact
     if not (actual.is_floating_point() or actual.is_complex()):
         return _compare_exactly(actual, eager, reference)
+    assert limits is not None
     kind = torch.complex128 if actual.is_complex() else torch.float64
     got, usual, right = (tensor.to(kind) for tensor in (actual, eager, reference))
     rounded = reference.to(actual.dtype).to(kind)
@@ -93,21 +94,22 @@ def compare(
     if magnitude is not None and not bool(value_ok.all()):
         value_ok |= error <= limits.relative * size + limits.accumulated * magnitude()
     new_nan = torch.isnan(got) & ~torch.isnan(usual) & ~torch.isnan(rounded)
-    facts = {
-        "max_abs_error": _largest(error),
-        "max_rel_error": _largest(torch.where(size > 0, error / size.clamp_min(1e-300), 0.0)),
-        "nan_count": int(new_nan.sum()),
-    }
+    facts = Comparison(
+        ok=True,
+        max_abs_error=_largest(error),
+        max_rel_error=_largest(torch.where(size > 0, error / size.clamp_min(1e-300), 0.0)),
+        nan_count=int(new_nan.sum()),
+    )
     if not bool(pattern_ok.all()):
-        reason = "nan" if facts["nan_count"] else "non_finite"
-        return Comparison(
-            ok=False, reason=reason, detail=_describe(~pattern_ok, actual, reference, eager), **facts
+        reason = "nan" if facts.nan_count else "non_finite"
+        return replace(
+            facts, ok=False, reason=reason, detail=_describe(~pattern_ok, actual, reference, eager)
         )
     if not bool(value_ok.all()):
         worst = torch.where(value_ok, -1.0, error)
         detail = _describe(~value_ok, actual, reference, eager, worst)
-        return Comparison(ok=False, reason="values", detail=detail, **facts)
-    return Comparison(ok=True, **facts)
+        return replace(facts, ok=False, reason="values", detail=detail)
+    return facts
 
 
 def _compare_exactly(actual: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor) -> Comparison:

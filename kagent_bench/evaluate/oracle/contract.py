@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.case import Case, Value
 
 
-def structure_of(value: object) -> Any:  # noqa: ANN401 - a nested description, as ``returned.structure`` gives it
+def structure_of(value: object) -> Any:
     """Return the nesting of a returned object."""
     if isinstance(value, torch.Tensor):
         return "tensor"
@@ -31,7 +32,7 @@ def structure_of(value: object) -> Any:  # noqa: ANN401 - a nested description, 
     return ("number", value)
 
 
-def check_structure(got: Any, expected: Any) -> Finding | None:  # noqa: ANN401 - nested descriptions
+def check_structure(got: Any, expected: Any) -> Finding | None:
     """Compare arity and the kinds of what was returned; numbers are compared exactly."""
     if got == expected or (
         isinstance(got, tuple) and isinstance(expected, tuple) and _same_number(got, expected)
@@ -50,10 +51,10 @@ def _same_number(got: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
     if got[0] != "number" or expected[0] != "number" or isinstance(got[1], (str, dict, list)):
         return False
     left, right = got[1], expected[1]
-    return bool(left == right or (left != left and right != right))  # noqa: PLR0124 - NaN equals NaN here
+    return bool(left == right or (math.isnan(left) and math.isnan(right)))
 
 
-def _words(structure: Any) -> str:  # noqa: ANN401 - a nested description
+def _words(structure: Any) -> str:
     if isinstance(structure, list):
         return "(" + ", ".join(_words(item) for item in structure) + ")"
     if isinstance(structure, tuple):
@@ -63,7 +64,7 @@ def _words(structure: Any) -> str:  # noqa: ANN401 - a nested description
 
 def check_metadata(
     leaf: Leaf, expected: torch.Tensor, region: int | None, device: str, where: str
-) -> Finding | None:  # noqa: PLR0911
+) -> Finding | None:
     """Compare everything of one output that is not its values.
 
     Args:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kagent_bench.evaluate.oracle.semantics import Specials
 from kagent_bench.model.case import IntegerValues, LiteralValues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kagent_bench.evaluate.oracle.semantics import Semantics
+    from kagent_bench.evaluate.oracle.semantics import Semantics, Specials
     from kagent_bench.model.case import Case, StorageSpec
 
 ROUNDS = ("as_given", "wide", "integers", "special", "late_wide")
@@ -85,7 +84,7 @@ def _draw_storage(
     return torch.view_as_complex(values) if dtype.is_complex else values
 
 
-def _draw_floats(  # noqa: PLR0913, PLR0917 - one value for each fact that a distribution depends on
+def _draw_floats(
     shape: Sequence[int],
     low: float,
     high: float,

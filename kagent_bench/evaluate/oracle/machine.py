@@ -34,8 +34,8 @@ def describe_machine(wanted: str) -> dict[str, Any]:
         name, memory = properties.name, properties.total_memory
         kind = "rocm" if torch.version.hip else "cuda"
     elif kind == "xpu":
-        properties = torch.xpu.get_device_properties(torch_device)
-        name, memory = properties.name, properties.total_memory
+        xpu = torch.xpu.get_device_properties(torch_device)
+        name, memory = xpu.name, xpu.total_memory
     else:
         name, memory = INTERPRETER_NAME, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {

@@ -33,7 +33,7 @@ _RANDOM_DRAWS = 2
 """Sign patterns for operators whose outputs depend on many inputs."""
 
 
-def accumulated(  # noqa: PLR0913, PLR0917 - what the formula depends on
+def accumulated(
     operator: Callable[..., Any],
     case: Case,
     semantics: Semantics,
@@ -77,7 +77,7 @@ def accumulated(  # noqa: PLR0913, PLR0917 - what the formula depends on
     return magnitude + draws
 
 
-def _sensitivity(  # noqa: PLR0913, PLR0917 - what the formula depends on
+def _sensitivity(
     operator: Callable[..., Any],
     case: Case,
     storages: Sequence[torch.Tensor],

@@ -23,7 +23,7 @@ _WIDER = {
 }
 
 
-class ReferenceFailed(Exception):  # noqa: N818 - an event: the case is dropped or judged by eager
+class ReferenceFailed(Exception):
     """The operator raised."""
 
 
@@ -81,7 +81,7 @@ def run(
     return Outcome(value=value, leaves=tuple(tensors_in(value)), storages=private)
 
 
-def build(value: Value, storages: Sequence[torch.Tensor], device: torch.device, *, wide: bool) -> Any:  # noqa: ANN401
+def build(value: Value, storages: Sequence[torch.Tensor], device: torch.device, *, wide: bool) -> Any:
     """Return the argument that a value stands for, with tensors looking at the given storages."""
     if isinstance(value, TensorSpec):
         return torch.as_strided(storages[value.storage], value.shape, value.stride, value.offset)
@@ -92,7 +92,7 @@ def build(value: Value, storages: Sequence[torch.Tensor], device: torch.device, 
     return value
 
 
-def _symbol(value: SymbolSpec, device: torch.device, *, wide: bool) -> Any:  # noqa: ANN401
+def _symbol(value: SymbolSpec, device: torch.device, *, wide: bool) -> Any:
     if value.kind == "device":
         return device if value.name == "target" else torch.device(value.name)
     symbol = getattr(torch, value.name)

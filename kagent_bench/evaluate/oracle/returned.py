@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from kagent_bench.evaluate.arena import Arena, Layout
 
 
-class Unreadable(Exception):  # noqa: N818 - becomes a failed case
+MAX_DIMENSIONS = 64
+"""torch's own bound."""
+
+
+class Unreadable(Exception):
     """The description of the outputs contradicts itself or the arena."""
 
 
@@ -93,7 +97,7 @@ def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
     return torch.frombuffer(data, dtype=dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
 
 
-def structure(tree: object) -> Any:  # noqa: ANN401 - a nested description
+def structure(tree: object) -> Any:
     """Return the nesting of a described value: ``"tensor"``, ``"none"``, ``("number", x)``, or a list of these.
 
     Raises:
@@ -120,6 +124,6 @@ def _size(value: object) -> int:
 
 
 def _sizes(values: object) -> tuple[int, ...]:
-    if not isinstance(values, list) or len(values) > 64:  # noqa: PLR2004 - torch's own bound on dimensions
+    if not isinstance(values, list) or len(values) > MAX_DIMENSIONS:
         raise ValueError(values)
     return tuple(_size(value) for value in values)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import torch
 
-from kagent_bench.model.names import OperatorName
+if TYPE_CHECKING:
+    from kagent_bench.model.names import OperatorName
 
 LINEAR = frozenset(
     """
@@ -157,6 +159,11 @@ def overload(name: OperatorName) -> torch._ops.OpOverload:
     return getattr(packet, name.overload)  # type: ignore[no-any-return]
 
 
+def schema_of(operator: torch._ops.OpOverload) -> torch._C.FunctionSchema:
+    """Return an operator's schema."""
+    return operator._schema  # noqa: SLF001 - torch has no public way to it
+
+
 @lru_cache(maxsize=4096)
 def semantics_of(name: OperatorName) -> Semantics:
     """Return the facts about an operator, from torch's schema and tags and the tables here."""
@@ -178,7 +185,7 @@ def semantics_of(name: OperatorName) -> Semantics:
         tie_output=_tie_output(name, operator),
         mutated=frozenset(
             argument.name
-            for argument in operator._schema.arguments  # noqa: SLF001 - torch has no public way to a schema
+            for argument in schema_of(operator).arguments
             if argument.alias_info is not None and argument.alias_info.is_write
         ),
     )
@@ -194,5 +201,5 @@ def _specials(base: str, *, elementwise: bool) -> Specials:
 
 def _tie_output(name: OperatorName, operator: torch._ops.OpOverload) -> int | None:
     index = TIE_INDICES.get(name.base)
-    returns = operator._schema.returns  # noqa: SLF001 - torch has no public way to a schema
+    returns = schema_of(operator).returns
     return index if index is not None and index < len(returns) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kagent_bench.evaluate.oracle.semantics import COPIES, Semantics, overload
+from kagent_bench.evaluate.oracle.semantics import COPIES, Semantics, overload, schema_of
 from kagent_bench.model.names import OperatorName
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _is_view(name: str) -> bool:
         operator = overload(OperatorName.parse(name))
     except (AttributeError, ValueError):
         return False
-    infos = [argument.alias_info for argument in operator._schema.arguments]  # noqa: SLF001 - no public way
-    returned = [value.alias_info for value in operator._schema.returns]  # noqa: SLF001 - no public way
+    infos = [argument.alias_info for argument in schema_of(operator).arguments]
+    returned = [value.alias_info for value in schema_of(operator).returns]
     written = any(info is not None and info.is_write for info in infos)
     return not written and any(info is not None for info in returned)
