@@ -7,7 +7,9 @@ from kagent_bench.evaluate.containment.memory import rss_bytes
 from kagent_bench.evaluate.containment.policy import ContainmentPolicy, default_policy
 from kagent_bench.evaluate.containment.report import ContainmentReport, Step, StepResult, StepState
 from kagent_bench.evaluate.containment.sequence import contain
-from kagent_bench.evaluate.containment.trial import probe
+from kagent_bench.evaluate.containment.strays import adopt_strays, end_strays
+from kagent_bench.evaluate.containment.system_paths import cuda_shared_files
+from kagent_bench.evaluate.containment.trial import harmful_steps, probe
 
 __all__ = [
     "ContainmentPolicy",
@@ -15,9 +17,13 @@ __all__ = [
     "Step",
     "StepResult",
     "StepState",
+    "adopt_strays",
     "clean_environment",
     "contain",
+    "cuda_shared_files",
     "default_policy",
+    "end_strays",
+    "harmful_steps",
     "probe",
     "rss_bytes",
 ]

@@ -27,9 +27,12 @@ PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_CAPBSET_DROP = 24
 PR_SET_SECUREBITS = 28
+PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
 PR_CAP_AMBIENT_CLEAR_ALL = 4
+CAP_SYS_ADMIN = 21
 
 # Numbers from 403 on are the same on every architecture; the older one is not.
 SYS_CLOSE_RANGE = 436
@@ -149,6 +152,22 @@ def prctl(option: int, value: int, third: int = 0, *, what: str) -> None:
     """
     arguments = [ctypes.c_ulong(item) for item in (value, third, 0, 0)]
     _checked(_LIBC.prctl(ctypes.c_int(option), *arguments), what)
+
+
+def keep_capability_on_exec(capability: int) -> None:
+    """Let the programs that this process executes have a capability that it has itself.
+
+    Raises:
+        OSError: the process does not have it.
+    """
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    sets = (
+        ctypes.c_uint32 * 6
+    )()  # effective, permitted, inheritable; then the same for capabilities 32 to 63
+    _checked(_LIBC.capget(ctypes.byref(header), ctypes.byref(sets)), "capget")
+    sets[2] |= 1 << capability
+    _checked(_LIBC.capset(ctypes.byref(header), ctypes.byref(sets)), "capset")
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, what="PR_CAP_AMBIENT")
 
 
 def drop_all_capabilities() -> None:

@@ -24,6 +24,7 @@ _PID_MAX_PER_NAMESPACE = (6, 14)
 _NPROC_PER_NAMESPACE = (5, 14)
 """Linux version from which RLIMIT_NPROC counts per user namespace and not per user of the machine."""
 _WORST_OOM_SCORE = "1000"
+_ROOT = 0
 
 
 def kernel_version(release: str) -> tuple[int, int]:
@@ -56,17 +57,17 @@ def _limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (bound, bound))
 
 
-def _limit_processes(policy: ContainmentPolicy, ledger: Ledger) -> None:
+def _limit_processes(policy: ContainmentPolicy, user: int, ledger: Ledger) -> None:
     """Set RLIMIT_NPROC where it counts this candidate only; it never binds root."""
     own_count = ledger.has(Step.USER_NAMESPACE) and (
         kernel_version(os.uname().release) >= _NPROC_PER_NAMESPACE
     )
-    if own_count and os.geteuid() != 0:
+    if own_count and user != _ROOT:
         _limit(resource.RLIMIT_NPROC, policy.max_processes)
         if not ledger.has(Step.PROCESS_LIMIT):
             ledger.applied(Step.PROCESS_LIMIT, f"RLIMIT_NPROC {policy.max_processes}")
     elif not ledger.has(Step.PROCESS_LIMIT):
-        who = "root" if os.geteuid() == 0 else "a user outside a namespace of his own"
+        who = "root" if user == _ROOT else "a user outside a namespace of his own"
         ledger.refused(Step.PROCESS_LIMIT, f"nothing bounds the processes of {who} on this kernel")
 
 
@@ -93,8 +94,14 @@ _DATA_COLUMN = 5
 """Columns of ``/proc/<pid>/statm``: all mappings, and private writable ones with the stack, in pages."""
 
 
-def apply_limits(policy: ContainmentPolicy, ledger: Ledger) -> None:
-    """Set the limits of the calling process, which its descendants inherit."""
+def apply_limits(policy: ContainmentPolicy, user: int, ledger: Ledger) -> None:
+    """Set the limits of the calling process, which its descendants inherit.
+
+    Args:
+        policy: the limits.
+        user: effective user id outside of any user namespace.
+        ledger: where the steps are recorded.
+    """
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NOFILE, policy.max_open_files)
     _limit(resource.RLIMIT_MSGQUEUE, 0)
@@ -102,7 +109,7 @@ def apply_limits(policy: ContainmentPolicy, ledger: Ledger) -> None:
         _limit(resource.RLIMIT_FSIZE, policy.file_size_bytes)
         ledger.applied(Step.FILE_SIZE_LIMIT)
     if Step.PROCESS_LIMIT not in policy.without:
-        _limit_processes(policy, ledger)
+        _limit_processes(policy, user, ledger)
     _limit_memory(policy, ledger)
     with suppress(OSError):  # if memory runs out, the candidate is to go, not the supervisor
         Path("/proc/self/oom_score_adj").write_text(_WORST_OOM_SCORE)

@@ -72,6 +72,8 @@ def _forked_init(reader: int) -> int:
 
 def _start_init() -> _Init:
     reader, lifeline = os.pipe()
+    # A process may trace only those that have no capability beyond its own, and the candidate will have none.
+    libc.keep_capability_on_exec(libc.CAP_SYS_ADMIN)
     # Ignored, and inherited as such: orphans of the namespace vanish without anybody waiting for them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:

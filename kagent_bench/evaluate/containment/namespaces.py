@@ -20,13 +20,10 @@ _FLAGS = {
 
 
 def _map_identity(uid: int, gid: int) -> None:
-    """Show the own ids as 0 inside, all others as the overflow id; the rights to files stay those of the own ids.
-
-    With id 0 the init keeps its capabilities when it is executed, so a candidate without any may not trace it.
-    """
+    """Keep the own ids as they are, as drivers put them into file names; all others become the overflow id."""
     Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
 
 
 def _enter_one(step: Step, ledger: Ledger) -> None:

@@ -15,6 +15,7 @@ from kagent_bench.evaluate.containment.system_paths import (
     interpreter_paths,
     proc_files,
     system_paths,
+    tool_paths,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class ContainmentPolicy:
     """Files and folders that may be read and executed."""
     devices: tuple[Path, ...]
     """Device files, or folders of them, that may be read, written and controlled."""
+    shared: tuple[Path, ...] = ()
+    """Existing files of ``/dev/shm`` that the candidate reads and writes together with their owner. CUDA passes
+    memory between processes through ``cuda.shm.*`` files that the exporting process makes there."""
     proc_readable: tuple[Path, ...] = ()
     """Files of ``/proc`` that may be read where no fresh ``/proc`` can be mounted."""
     secrets: tuple[Path, ...] = ()
@@ -66,7 +70,14 @@ class ContainmentPolicy:
         Raises:
             ValueError: a path is relative, or the root folder is to be readable.
         """
-        for path in (self.scratch, *self.readable, *self.devices, *self.proc_readable, *self.secrets):
+        for path in (
+            self.scratch,
+            *self.readable,
+            *self.devices,
+            *self.shared,
+            *self.proc_readable,
+            *self.secrets,
+        ):
             if not path.is_absolute() or ".." in path.parts:
                 msg = f"containment needs absolute paths without '..', not '{path}'"
                 raise ValueError(msg)
@@ -86,6 +97,7 @@ def default_policy(  # noqa: PLR0913 - one keyword for each thing that differs b
     readable: tuple[Path, ...] = (),
     secrets: tuple[Path, ...] = (),
     environment: Mapping[str, str] | None = None,
+    shared: tuple[Path, ...] = (),
     without: frozenset[Step] = frozenset(),
 ) -> ContainmentPolicy:
     """Return the policy for a candidate of the running interpreter.
@@ -96,6 +108,7 @@ def default_policy(  # noqa: PLR0913 - one keyword for each thing that differs b
         readable: further paths that it may read.
         secrets: existing paths that must be out of its reach.
         environment: its environment; None for the clean one with Triton's interpreter unless ``cuda``.
+        shared: files of ``/dev/shm`` that it shares with their owner.
         without: steps to leave out.
 
     Raises:
@@ -103,13 +116,15 @@ def default_policy(  # noqa: PLR0913 - one keyword for each thing that differs b
     """
     if environment is None:
         environment = clean_environment(scratch, interpret=not cuda, inherited={})
-    allowed = (*system_paths(), *interpreter_paths(), *readable)
+    allowed = (*system_paths(), *interpreter_paths(), *tool_paths(environment), *readable)
     devices = (*base_devices(), *(gpu_devices() if cuda else ()))
-    lay_out((*allowed, *devices))  # remembered, so that forks need not work it out
+    for paths in (allowed, (*allowed, *devices)):
+        lay_out(paths)  # remembered, so that forks need not work it out
     return ContainmentPolicy(
         scratch=scratch,
         readable=allowed,
         devices=devices,
+        shared=shared,
         proc_readable=proc_files(),
         secrets=secrets,
         environment=environment,

@@ -95,6 +95,11 @@ class ContainmentReport:
         """Whether every process that the candidate starts surely ends with it."""
         return self.applied(Step.PID_NAMESPACE)
 
+    @property
+    def signals_stay_inside(self) -> bool:
+        """Whether the candidate can neither signal nor stop the processes that judge it."""
+        return self.applied(Step.PID_NAMESPACE) or self.applied(Step.LANDLOCK_SCOPES)
+
     def refusals(self) -> tuple[StepResult, ...]:
         """Return the steps that the machine refused."""
         return tuple(item for item in self.steps if item.state is StepState.REFUSED)
@@ -105,6 +110,7 @@ class ContainmentReport:
             "secrecy": self.secrecy,
             "secrecy_reason": self.secrecy_reason,
             "strays_die": self.strays_die,
+            "signals_stay_inside": self.signals_stay_inside,
             "duration_s": self.duration_s,
             "steps": [
                 {"step": item.step.value, "state": item.state.value, "reason": item.reason}

@@ -14,6 +14,8 @@ from kagent_bench.evaluate.containment.report import Ledger, Step
 class Outside:
     """What the process knew of the world before it was contained."""
 
+    user: int
+    """Own effective user id."""
     parent: int
     """Process id of the server that forked it, in the process namespace of that server."""
     secrets: tuple[Path, ...]
@@ -28,7 +30,10 @@ def look_outside(secrets: Iterable[Path]) -> Outside:
     """
     known = tuple(secrets)
     return Outside(
-        parent=os.getppid(), secrets=known, missing=tuple(path for path in known if not os.path.lexists(path))
+        user=os.geteuid(),
+        parent=os.getppid(),
+        secrets=known,
+        missing=tuple(path for path in known if not os.path.lexists(path)),
     )
 
 
@@ -50,14 +55,6 @@ def _writes_beside(path: Path) -> bool:
     return True
 
 
-def _signals(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
-
-
 def _reachable(outside: Outside, ledger: Ledger) -> list[str]:
     found = [f"{path} can be opened" for path in outside.secrets if _opens(path)]
     found += [f"the folder of {path} can be written to" for path in outside.secrets if _writes_beside(path)]
@@ -68,8 +65,6 @@ def _reachable(outside: Outside, ledger: Ledger) -> list[str]:
             for name in ("environ", "maps", "fd")
             if _opens(f"/proc/{outside.parent}/{name}")
         ]
-    if not ledger.has(Step.PID_NAMESPACE) and _signals(outside.parent):
-        found.append("the server can be signalled")
     return found
 
 

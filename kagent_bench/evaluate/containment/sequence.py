@@ -6,6 +6,7 @@ namespace grants. Each step may be refused by the machine; the others are taken 
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kagent_bench.evaluate.containment.descriptors import close_all_but
 from kagent_bench.evaluate.containment.landlock import restrict
+from kagent_bench.evaluate.containment.layout import lay_out
 from kagent_bench.evaluate.containment.libc import MS_PRIVATE, MS_REC, mount
 from kagent_bench.evaluate.containment.limits import apply_limits, limit_processes_in_namespace
 from kagent_bench.evaluate.containment.lineage import die_with_parent, fork_into_namespace
@@ -73,8 +75,8 @@ def _bound_namespace(policy: ContainmentPolicy, ledger: Ledger) -> None:
 def _enter_view(policy: ContainmentPolicy, ledger: Ledger) -> None:
     if Step.FILE_VIEW in policy.without:
         return
-    if not ledger.has(Step.MOUNT_NAMESPACE):
-        ledger.refused(Step.FILE_VIEW, "needs a mount namespace")
+    if not ledger.has(Step.FRESH_PROC):
+        ledger.refused(Step.FILE_VIEW, "needs a fresh /proc")
         return
     try:
         enter_view(policy, ledger)
@@ -90,7 +92,9 @@ def _restrict_with_landlock(policy: ContainmentPolicy, ledger: Ledger) -> None:
         writable.append(_SHARED_MEMORY)
     devices = (_DEVICES,) if ledger.has(Step.FILE_VIEW) else ()  # the view holds the allowed ones only
     proc: tuple[Path, ...] = (Path("/proc"),) if ledger.has(Step.FRESH_PROC) else policy.proc_readable
-    restrict((*policy.readable, *devices, *proc), writable, without=policy.without, ledger=ledger)
+    restrict(
+        (*lay_out(policy.readable).binds, *devices, *proc), writable, without=policy.without, ledger=ledger
+    )
 
 
 def contain(policy: ContainmentPolicy, *, keep_fds: Collection[int] = ()) -> ContainmentReport:
@@ -110,6 +114,7 @@ def contain(policy: ContainmentPolicy, *, keep_fds: Collection[int] = ()) -> Con
         OSError: a process cannot be made, or the scratch folder is not usable.
     """
     begin = time.monotonic()
+    gc.freeze()  # a collection would touch, and so copy, every object of the server
     ledger = Ledger()
     ledger.off(sorted(policy.without))
     outside = look_outside(policy.secrets)
@@ -126,7 +131,7 @@ def contain(policy: ContainmentPolicy, *, keep_fds: Collection[int] = ()) -> Con
     _bound_namespace(policy, ledger)
     _enter_view(policy, ledger)
     enter_scratch(policy)
-    apply_limits(policy, ledger)
+    apply_limits(policy, outside.user, ledger)
     drop_privileges(ledger)
     _restrict_with_landlock(policy, ledger)
     reason = verify(outside, ledger)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 _SYSTEM = (
@@ -60,6 +61,14 @@ _PACKAGES = ("kagent_bench", "torch", "triton", "numpy")
 """Packages that a candidate imports lazily; needed by name where they are not in a site-packages folder."""
 
 
+_TOOLS = ("cc", "gcc", "clang", "ld", "as", "nvcc", "ptxas")
+"""Programs that Triton's launcher is compiled with; some machines have them outside of the system folders."""
+_TOOL_PARTS = ("bin", "include", "lib", "lib64", "libexec", "nvvm", "targets", "*-linux*")
+"""Parts of a tool's prefix: not ``share``, which in a home folder holds the user's data."""
+_TOOL_FOLDERS = ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
+"""Variables that name the prefix of a toolkit."""
+
+
 def _existing(paths: Iterable[str]) -> tuple[Path, ...]:
     return tuple(Path(path) for path in dict.fromkeys(paths) if os.path.lexists(path))
 
@@ -67,6 +76,28 @@ def _existing(paths: Iterable[str]) -> tuple[Path, ...]:
 def system_paths() -> tuple[Path, ...]:
     """Return the existing folders and files of the system that may be read."""
     return _existing(_SYSTEM)
+
+
+def _tool_prefixes(environment: Mapping[str, str]) -> Iterator[Path]:
+    yield from (Path(environment[name]) for name in _TOOL_FOLDERS if environment.get(name))
+    for name in (*_TOOLS, environment.get("CC", "")):
+        found = shutil.which(name, path=environment.get("PATH")) if name else None
+        if found is not None:
+            yield from (Path(found).absolute().parent.parent, Path(found).resolve().parent.parent)
+
+
+def tool_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where the compilers that an environment leads to are installed, the system's folders left out."""
+    prefixes = {
+        prefix for prefix in _tool_prefixes(environment) if prefix.is_absolute() and prefix != Path("/")
+    }
+    return tuple(
+        path
+        for prefix in sorted(prefixes)
+        if not prefix.is_relative_to("/usr")
+        for part in _TOOL_PARTS
+        for path in sorted(prefix.glob(part))
+    )
 
 
 def proc_files() -> tuple[Path, ...]:
@@ -82,6 +113,15 @@ def base_devices() -> tuple[Path, ...]:
 def gpu_devices() -> tuple[Path, ...]:
     """Return the devices of all GPUs: which of them is used, the environment says."""
     return tuple(sorted(path for path in Path("/dev").iterdir() if path.name.startswith(_GPU_NAMES)))
+
+
+def cuda_shared_files(pid: int) -> tuple[Path, ...]:
+    """Return the files through which a process passes CUDA memory to others.
+
+    The driver makes them when the process exports its first buffer. An importing process that cannot open them fails
+    with "mapping of buffer object failed" (driver 580).
+    """
+    return tuple(sorted(Path("/dev/shm").glob(f"cuda.shm.*.{pid:x}.*")))  # noqa: S108 - the driver's folder
 
 
 def _interpreter() -> Iterator[str]:

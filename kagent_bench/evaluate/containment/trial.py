@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kagent_bench.errors import HarnessFault
 from kagent_bench.evaluate.containment.policy import ContainmentPolicy, default_policy
-from kagent_bench.evaluate.containment.report import ContainmentReport
+from kagent_bench.evaluate.containment.report import ContainmentReport, Step
 from kagent_bench.evaluate.containment.sequence import contain
 
 _DEADLINE_S = 20.0
@@ -60,6 +60,15 @@ def _ask(policy: ContainmentPolicy) -> bytes:
             os.waitpid(pid, 0)
     finally:
         os.close(reader)
+
+
+def harmful_steps(report: ContainmentReport, *, cuda: bool) -> frozenset[Step]:
+    """Return the steps that a policy should leave out on the machine of a probe's report.
+
+    In a process namespace whose ``/proc`` is the old one, CUDA does not initialise (error 304).
+    """
+    halfway = report.applied(Step.PID_NAMESPACE) and not report.applied(Step.FRESH_PROC)
+    return frozenset({Step.PID_NAMESPACE}) if cuda and halfway else frozenset()
 
 
 def probe(policy: ContainmentPolicy | None = None) -> ContainmentReport:

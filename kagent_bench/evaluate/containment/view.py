@@ -107,6 +107,9 @@ def _assemble(policy: ContainmentPolicy, root: str, ledger: Ledger) -> None:
     if ledger.has(Step.FRESH_PROC):
         libc.mount(_PROC, root + _PROC, None, libc.MS_BIND | libc.MS_REC)
     _mount_memory(root + _SHARED_MEMORY, policy.scratch_bytes)
+    for file in map(str, policy.shared):
+        os.close(os.open(root + file, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        libc.mount(file, root + file, None, libc.MS_BIND)
     _place_scratch(scratch, root + scratch, policy, ledger)
 
 
