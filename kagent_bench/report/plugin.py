@@ -23,24 +23,24 @@ def kab_report_formats() -> list[ReportFormatEntry]:
 
 
 def _table() -> ReportFormat:
-    from kagent_bench.report.render_table import TableFormat  # noqa: PLC0415 - loaded when used
+    from kagent_bench.report.render_table import TableFormat
 
     return TableFormat()
 
 
 def _markdown() -> ReportFormat:
-    from kagent_bench.report.render_md import MarkdownFormat  # noqa: PLC0415 - loaded when used
+    from kagent_bench.report.render_md import MarkdownFormat
 
     return MarkdownFormat()
 
 
 def _csv() -> ReportFormat:
-    from kagent_bench.report.render_csv import CsvFormat  # noqa: PLC0415 - loaded when used
+    from kagent_bench.report.render_csv import CsvFormat
 
     return CsvFormat()
 
 
 def _json() -> ReportFormat:
-    from kagent_bench.report.render_json import JsonFormat  # noqa: PLC0415 - loaded when used
+    from kagent_bench.report.render_json import JsonFormat
 
     return JsonFormat()

@@ -58,7 +58,7 @@ def _flag(path: str, flag: str, value: object) -> Iterator[str]:
         yield from (flag, str(value))
 
 
-def _value(settings: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
+def _value(settings: Mapping[str, Any], path: str) -> Any:
     found: Any = settings
     for part in path.split("."):
         if not isinstance(found, Mapping):

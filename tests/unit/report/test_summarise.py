@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OP = "relu.default"
 
 
-def stored(  # noqa: PLR0913 - each is one thing that a test varies
+def stored(
     folder: Path,
     statuses: Mapping[str, Sequence[tuple[CaseStatus, str]]],
     *,
@@ -216,7 +216,7 @@ for entry in kab_report_formats():
 @pytest.mark.slow
 def test_many_records_take_seconds(tmp_path: Path) -> None:
     """Summarising stays linear: 20,000 records take far less than a wait."""
-    import time  # noqa: PLC0415 - the only use
+    import time
 
     names = [f"op{number}.default" for number in range(200)]
     stored(tmp_path, {name: [PASSED] * 100 for name in names}, kernels=names)

@@ -185,7 +185,7 @@ def test_appending_to_a_closed_store_fails(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failing write is a harness fault, and the file ends with a whole line."""
-    import os  # noqa: PLC0415 - patched here only
+    import os
 
     real = os.write
     with ResultsStore.open(tmp_path) as store:
