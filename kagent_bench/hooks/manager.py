@@ -133,7 +133,7 @@ def _register(manager: pluggy.PluginManager, entry_point: importlib.metadata.Ent
         if manager.is_registered(plugin):
             manager.unregister(plugin)
         raise
-    if not manager.get_hookcallers(plugin) and not owner_of(entry_point).ours:
+    if not manager.get_hookcallers(plugin):
         manager.unregister(plugin)
         message = f"'{entry_point.value}' has no function marked with @hookimpl"
         raise PluginError(message, hint="see kagent_bench.hooks.specs")
