@@ -50,7 +50,7 @@ class Pointwise:
     """Host conditions under which eager refuses, each with the message; may use ``dtype``."""
 
 
-def pointwise(  # noqa: PLR0913 - a row of a table
+def pointwise(
     summary: str,
     body: Callable[..., Any],
     *,
@@ -69,3 +69,45 @@ def pointwise(  # noqa: PLR0913 - a row of a table
         numbers=numbers or {},
         checks=checks,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowResult:
+    """One result of an operator over rows."""
+
+    name: str
+    """Name of the variable in the host function."""
+    dtype: str
+    """Host expression of its data type; may use ``dtype``."""
+    per_element: bool = False
+    """Whether it has the full shape, else one value for each row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """An operator that reduces rows, and may use what it got for each element of the row again."""
+
+    summary: str
+    """The formula in words, for the docstring of the file."""
+    variants: tuple[Variant, ...]
+    """The first whose condition holds is used. ``result`` has no meaning here; a body may also name
+    ``count``, the number of elements in a row."""
+    results: tuple[RowResult, ...]
+    operands: tuple[str, ...] = ("self",)
+    """The tensors among the body's operands; the first gives shape and device."""
+    dims: str = "reduced_dims(dim, self.dim())"
+    """Host expression of the dimensions that form a row."""
+    keepdim: str = "keepdim"
+    """Host expression for whether reduced dimensions stay."""
+    shape: str = "tuple(self.shape)"
+    """Host expression of the full shape."""
+    dtype: str = "self.dtype"
+    """Host expression of the data type whose compute type is used."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Host expression for a number argument that the kernel cannot take as it is."""
+    prepare: tuple[str, ...] = ()
+    """Host lines that come first: checks, defaults."""
+    returns: str = ""
+    """Host expression of what is returned; empty for the results in order."""
+    largest_columns: int = 1024
+    """Most columns of a block."""

@@ -80,6 +80,10 @@ class Writer:
         """Return the source of a node or constant as a whole expression."""
         return self._operand(value).text
 
+    def atom(self, value: object) -> str:
+        """Return the source of a node or constant so that an attribute may follow it."""
+        return self._operand(value).within(_ATOM - 1)
+
     def _operand(self, value: object) -> Expression:
         if isinstance(value, torch.fx.Node):
             return self.values[value]

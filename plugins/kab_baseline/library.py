@@ -6,9 +6,9 @@ import re
 from functools import cache
 from importlib import resources
 
-DEVICE_TEXTS = ("device_memory.py.txt", "device_math.py.txt")
+DEVICE_TEXTS = ("device_memory.py.txt", "device_math.py.txt", "device_rows.py.txt")
 """Functions that run inside a kernel."""
-HOST_TEXTS = ("host.py.txt",)
+HOST_TEXTS = ("host.py.txt", "host_rows.py.txt")
 """Functions that allocate and launch."""
 
 _FUNCTION = re.compile(r"^(?:@triton\.jit\n)?def (\w+)\(", re.MULTILINE)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _load() -> Generator:
-    from kab_baseline.generator import BaselineGenerator  # noqa: PLC0415 - imports torch
+    from kab_baseline.generator import BaselineGenerator
 
     return BaselineGenerator()
 

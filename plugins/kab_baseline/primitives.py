@@ -48,7 +48,7 @@ class Primitive:
         """Name that FX shows."""
         return self.name
 
-    def __call__(self, *operands: Any) -> Any:  # noqa: ANN401 - proxies and numbers
+    def __call__(self, *operands: Any) -> Any:
         """Record a call of this primitive in the graph that is being traced.
 
         Raises:
@@ -83,10 +83,6 @@ def trace(body: Callable[..., Any], names: tuple[str, ...]) -> torch.fx.Graph:
 def _call(name: str, arity: int = 1) -> Primitive:
     operands = ", ".join(f"{{{position}}}" for position in range(arity))
     return Primitive(name, f"{name}({operands})", device_function=name)
-
-
-def _reduction(name: str) -> Primitive:
-    return Primitive(name, "", kind=Kind.REDUCTION, inlines=False)
 
 
 # Plain Triton.
@@ -151,10 +147,20 @@ gcd = _call("gcd", 2)
 shift_left = _call("shift_left", 2)
 shift_right = _call("shift_right", 2)
 
-# Reductions over a row.
-row_sum = _reduction("row_sum")
-row_product = _reduction("row_product")
-row_max = _reduction("row_max")
+# Reductions over a row; the spelling is the accumulation of one block, the device function ends it.
+row_sum = Primitive("row_sum", "{acc} + {0}", "sum_row", Kind.REDUCTION, inlines=False)
+row_product = Primitive("row_product", "{acc} * {0}", "multiply_row", Kind.REDUCTION, inlines=False)
+row_max = Primitive("row_max", "maximum({acc}, {0})", "maximum_row", Kind.REDUCTION, inlines=False)
 """NaN if any element is NaN."""
-row_min = _reduction("row_min")
+row_min = Primitive("row_min", "minimum({acc}, {0})", "minimum_row", Kind.REDUCTION, inlines=False)
 """NaN if any element is NaN."""
+row_count = Primitive("row_count", "{acc} + {0}.to(tl.int64)", "sum_row", Kind.REDUCTION, inlines=False)
+"""How many elements hold, as int64."""
+row_first = Primitive(
+    "row_first",
+    "minimum({acc}, tl.where({0}, column, n_columns))",
+    "minimum_row",
+    Kind.REDUCTION,
+    inlines=False,
+)
+"""Index of the first element that holds, as int64."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kab_baseline import pointwise
-from kab_baseline.definitions import activations, binary, ternary, unary
+from kab_baseline import pointwise, rows
+from kab_baseline.definitions import activations, binary, normalizations, reductions, ternary, unary
 from kab_baseline.signature import Signature, Writes, read_signature
 from kagent_bench.model.names import OperatorName
 
@@ -22,6 +22,8 @@ _POINTWISE: dict[str, Pointwise] = {
     **ternary.OPERATORS,
     **activations.OPERATORS,
 }
+
+_ROWS = {**reductions.BUILDERS, **normalizations.BUILDERS}
 
 
 def base_of(signature: Signature) -> str:
@@ -40,6 +42,10 @@ def writer_of(signature: Signature) -> Callable[[], str] | None:
     elementwise = _POINTWISE.get(base)
     if elementwise is not None and pointwise.supports(elementwise, signature):
         return lambda: pointwise.write(elementwise, signature)
+    build = _ROWS.get(base)
+    definition = build(signature) if build is not None else None
+    if definition is not None and rows.supports(definition, signature):
+        return lambda: rows.write(definition, signature)
     return None
 
 

@@ -111,7 +111,7 @@ def read_signature(operator: OperatorName) -> Signature | None:
     )
 
 
-def _default(value: Any) -> str:  # noqa: ANN401 - any schema default
+def _default(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "(" + "".join(f"{item!r}, " for item in value).strip() + ")" if value else "()"
     return repr(value)

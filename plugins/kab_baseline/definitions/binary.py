@@ -82,7 +82,7 @@ def _binary(
     summary: str,
     body: Callable[..., Any],
     result: Result = Result.COMMON,
-    **options: Any,  # noqa: ANN401 - as pointwise
+    **options: Any,
 ) -> Pointwise:
     return pointwise(summary, body, result=result, promotes=("self", "other", "exponent"), **options)
 

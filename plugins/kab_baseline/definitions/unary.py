@@ -58,7 +58,7 @@ _TYPE_LIMITS = {
 _NO_BOOLEAN = (("dtype == torch.bool", "not defined for boolean tensors"),)
 
 
-def _whole(summary: str, body: Any) -> Pointwise:  # noqa: ANN401 - a formula
+def _whole(summary: str, body: Any) -> Pointwise:
     """Rounding: integers stay as they are."""
     identity = Variant(name="integral", when="not self.dtype.is_floating_point", body=lambda self: self)
     return Pointwise(
