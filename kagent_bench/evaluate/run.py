@@ -16,7 +16,7 @@ from kagent_bench.model.identity import digest
 from kagent_bench.model.verdict import FINE, operator_verdict
 from kagent_bench.stores.kernels import KernelStore
 from kagent_bench.stores.paths import RUNS_ROOT, new_run_dir, resumable_run
-from kagent_bench.stores.results import ResultsStore
+from kagent_bench.stores.results import ResultsStore, read_seed
 from kagent_bench.stores.run_file import KernelFile, RunFile, RunState, SelectedCase, SelectedOperator
 from kagent_bench.version import installed_version
 
@@ -75,7 +75,7 @@ def evaluate_selection(
         run_dir = _run_dir(settings.run_dir, selection, fingerprint, fresh=fresh, only_cases=only_cases)
         with ResultsStore.open(run_dir) as store:
             _refuse_other_work(store, run_dir, selection, session.machine)
-            seed = _seed_of(settings.run_dir) if only_cases and settings.run_dir else None
+            seed = read_seed(settings.run_dir) if only_cases and settings.run_dir else None
             session.add_secret_path(run_dir)
             session.reseed(seed or store.seed)
             identity = digest(context)
@@ -244,11 +244,6 @@ def _refuse_other_work(
         if stored != now:
             message = f"the run folder {run_dir} was made with another {what}: {stored}, now {now}"
             raise UsageError(message, hint="name another --run-dir, or leave it out for a new one")
-
-
-def _seed_of(run_dir: Path) -> bytes:
-    with ResultsStore.open(run_dir) as store:
-        return store.seed
 
 
 def _case_ids(selection: Selection) -> list[str]:

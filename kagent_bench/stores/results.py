@@ -56,6 +56,24 @@ def read_records(run_dir: Path) -> tuple[CaseRecord, ...]:
         return tuple(_parse(path, number, line) for number, line in enumerate(lines, start=1))
 
 
+def read_seed(run_dir: Path) -> bytes:
+    """Read the secret that a run's inputs come from; takes no lock and writes nothing.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+    """
+    path = run_dir / SECRET_NAME
+    try:
+        seed = path.read_bytes()
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise InputError(message, hint="name the folder of a run with --run-dir") from error
+    if len(seed) != SEED_BYTES:
+        message = f"{path} does not hold {SEED_BYTES} bytes"
+        raise InputError(message, hint="evaluate again into a new run folder")
+    return seed
+
+
 class ResultsStore:
     """The run folder of one evaluation, locked against other processes while it is open."""
 
@@ -155,11 +173,7 @@ class ResultsStore:
     def _load_seed(self) -> bytes:
         path = self.run_dir / SECRET_NAME
         if path.exists():
-            seed = path.read_bytes()
-            if len(seed) != SEED_BYTES:
-                message = f"{path} does not hold {SEED_BYTES} bytes"
-                raise InputError(message, hint="evaluate again into a new run folder")
-            return seed
+            return read_seed(self.run_dir)
         if self.known:
             message = f"{path} is missing, so the inputs of this run's results cannot be made again"
             raise InputError(message, hint="evaluate again into a new run folder")
