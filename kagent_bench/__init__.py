@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "generate", "report", "run", "setup"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+def __getattr__(name: str) -> Any:
     if name in __all__:
-        from kagent_bench import api  # noqa: PLC0415 - importing the package stays free
+        from kagent_bench import api
 
         return getattr(api, name)
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415 - importing the package stays free
+        from importlib.metadata import version
 
         return version("kagent-bench")
     message = f"module {__name__!r} has no attribute {name!r}"

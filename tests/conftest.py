@@ -41,7 +41,7 @@ def _surroundings_are_kept() -> Iterator[None]:
 _connect = socket.socket.connect
 
 
-def _loopback_only(self: socket.socket, address: Any) -> None:  # noqa: ANN401 - any family's address
+def _loopback_only(self: socket.socket, address: Any) -> None:
     if self.family in {socket.AF_INET, socket.AF_INET6} and address[0] not in _LOOPBACK:
         message = f"a test tried to connect to {address[0]}"
         raise AssertionError(message)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-import traceback
 from typing import Annotated
 
 import typer
 from typer.main import get_command
 
+from kagent_bench.cli.commands import LazyCommands
 from kagent_bench.cli.console import emit, say
 from kagent_bench.errors import ExitCode, KabError
-
-_COMMANDS = ("setup", "generate", "evaluate", "report", "run", "list", "plugins", "doctor", "config")
 
 # Typer vendors Click from 0.26 on, so the root of the usage errors is found rather than imported.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[typer.BadParameter.__mro__.index(Exception) - 1]
 
 app = typer.Typer(
     name="kab",
+    cls=LazyCommands,
     help="Judge GPU kernels that programs write: is it right, is it faster, can the verdict be trusted?",
     rich_markup_mode=None,  # rich takes 0.1 s to import, half of what --help may take
     pretty_exceptions_enable=False,
@@ -42,10 +40,6 @@ def _root(
     ] = False,
 ) -> None:
     del version
-
-
-for _name in _COMMANDS:
-    importlib.import_module(f"kagent_bench.cli.{_name}").register(app)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -74,6 +68,8 @@ def _run(arguments: list[str] | None) -> int:
         say(f"error[Usage]: {message}\n  see: {command} --help")
         return ExitCode.USAGE
     except Exception:  # noqa: BLE001 - a bug keeps its traceback, and has its own exit code
+        import traceback
+
         traceback.print_exc()
         return ExitCode.HARNESS_FAULT
     if code == ExitCode.INTERRUPTED:

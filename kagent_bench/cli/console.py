@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -34,6 +33,8 @@ def emit(text: str) -> None:
 
 def emit_json(value: dict[str, Any]) -> None:
     """Write a result as JSON to standard output."""
+    import json
+
     emit(json.dumps(value, indent=2, allow_nan=False))
 
 

@@ -16,7 +16,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
 
-def typed(key: Key, value: object, where: str) -> Any:  # noqa: ANN401 - the type depends on the key
+def typed(key: Key, value: object, where: str) -> Any:
     """Check a value that has a type: from a file, a parsed flag or the Python API.
 
     Args:
@@ -38,7 +38,7 @@ def typed(key: Key, value: object, where: str) -> Any:  # noqa: ANN401 - the typ
     return result
 
 
-def from_text(key: Key, text: str, where: str) -> Any:  # noqa: ANN401 - the type depends on the key
+def from_text(key: Key, text: str, where: str) -> Any:
     """Read a value from an environment variable: lists with commas, tolerances as ``DTYPE=VALUE,...``.
 
     Raises:

@@ -222,7 +222,7 @@ def _ask(plugins: Plugins, registered: str) -> dict[str, list[Entry[Any]]]:
     return found
 
 
-def _checked(hook: Any, kind: _Kind) -> list[Entry[Any]]:  # noqa: ANN401 - a stranger's function
+def _checked(hook: Any, kind: _Kind) -> list[Entry[Any]]:
     rule = f"return a list of {kind.entry.__name__}"
     if inspect.isgeneratorfunction(hook):
         message = f"hook {kind.hook} is a generator function"

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from kagent_bench.cli import console, options
 from kagent_bench.cli.app import app
+from kagent_bench.cli.commands import COMMANDS
 from kagent_bench.config.keys import BY_NAME
 from kagent_bench.hooks import manager
 from kagent_bench.hooks.manager import LoadFailure, Owner
@@ -21,13 +22,11 @@ from kagent_bench.hooks.manager import LoadFailure, Owner
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Kab
 
-COMMANDS = {"setup", "generate", "evaluate", "report", "run", "list", "plugins", "doctor", "config"}
-
 
 def _options(command: str) -> dict[str, Any]:
     found: Any = get_command(app)
     for part in command.split():
-        found = found.commands[part]
+        found = found.get_command(None, part)
     return {parameter.name: parameter for parameter in found.params}
 
 
@@ -37,6 +36,13 @@ def test_every_command_has_help(kab: Kab) -> None:
         done = kab(*command, "--help")
         assert (0, "") == (done.code, done.err)
         assert f"Usage: {' '.join(['kab', *command])}" in done.out
+
+
+def test_the_summaries_are_those_of_the_commands() -> None:
+    """The table that spares building every command says what the commands say."""
+    root: Any = get_command(app)
+
+    assert COMMANDS == {name: root.get_command(None, name).help.split("\n\n")[0] for name in COMMANDS}
 
 
 def test_the_version(kab: Kab) -> None:
@@ -151,7 +157,7 @@ def test_a_broken_plugin_is_named_on_standard_error(
     """Standard output stays clean, the rest works, exit code 0; `-q` silences the warning."""
     build = manager.build_manager
 
-    def with_failure(entry_points: Any = None) -> manager.Plugins:  # noqa: ANN401 - passed on
+    def with_failure(entry_points: Any = None) -> manager.Plugins:
         owner = Owner(plugin="broken", distribution="theirs", version="9")
         plugins = build(entry_points)
         return manager.Plugins(
@@ -210,7 +216,7 @@ def test_a_reader_that_has_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_help_texts_are_sentences() -> None:
     """Every option says what it does."""
-    for command in COMMANDS - {"config"} | {"config show"}:
+    for command in set(COMMANDS) - {"config"} | {"config show"}:
         for parameter in _options(command).values():
             if parameter.name != "help":
                 assert (parameter.help or "").endswith("."), (command, parameter.name)

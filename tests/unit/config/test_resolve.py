@@ -44,7 +44,7 @@ OTHER: dict[str, tuple[Any, str, str]] = {
 """For each setting a value that is not the default: as JSON, in TOML, in a variable."""
 
 
-def _value(data: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - JSON
+def _value(data: dict[str, Any], path: str) -> Any:
     for part in path.split("."):
         data = data[part]
     return data
