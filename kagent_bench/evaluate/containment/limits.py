@@ -74,6 +74,7 @@ def _limit_processes(policy: ContainmentPolicy, user: int, ledger: Ledger) -> No
 def _limit_memory(policy: ContainmentPolicy, ledger: Ledger) -> None:
     """Bound the address space, or for a GPU only private writable memory: drivers reserve terabytes."""
     if not policy.memory_bytes or Step.MEMORY_LIMIT in policy.without:
+        ledger.off([Step.MEMORY_LIMIT])
         return
     kind, column, name = (
         (resource.RLIMIT_DATA, _DATA_COLUMN, "RLIMIT_DATA")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kagent_bench.evaluate.containment.environment import clean_environment
 from kagent_bench.evaluate.containment.layout import lay_out
+from kagent_bench.evaluate.containment.report import Step
 from kagent_bench.evaluate.containment.system_paths import (
     base_devices,
     gpu_devices,
@@ -17,9 +17,6 @@ from kagent_bench.evaluate.containment.system_paths import (
     system_paths,
     tool_paths,
 )
-
-if TYPE_CHECKING:
-    from kagent_bench.evaluate.containment.report import Step
 
 MIB = 1 << 20
 DEFAULT_MEMORY_BYTES = 8192 * MIB
@@ -85,12 +82,17 @@ class ContainmentPolicy:
             msg = "containment cannot allow '/', which holds every secret"
             raise ValueError(msg)
 
+    @property
+    def private_scratch(self) -> bool:
+        """Whether the candidate is to get a copy of the scratch folder, of limited size."""
+        return self.scratch_bytes > 0 and Step.SCRATCH_LIMIT not in self.without
+
     def with_scratch(self, scratch: Path, environment: Mapping[str, str]) -> ContainmentPolicy:
         """Return this policy for another candidate's folder and environment."""
         return replace(self, scratch=scratch, environment=environment)
 
 
-def default_policy(  # noqa: PLR0913 - one keyword for each thing that differs between candidates
+def default_policy(
     scratch: Path,
     *,
     cuda: bool = False,

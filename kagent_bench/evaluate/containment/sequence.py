@@ -74,16 +74,22 @@ def _bound_namespace(policy: ContainmentPolicy, ledger: Ledger) -> None:
 
 def _enter_view(policy: ContainmentPolicy, ledger: Ledger) -> None:
     if Step.FILE_VIEW in policy.without:
-        return
-    if not ledger.has(Step.FRESH_PROC):
+        pass
+    elif not ledger.has(Step.FRESH_PROC):
         ledger.refused(Step.FILE_VIEW, "needs a fresh /proc")
-        return
-    try:
-        enter_view(policy, ledger)
-    except OSError as error:
-        ledger.refused(Step.FILE_VIEW, error)
     else:
-        ledger.applied(Step.FILE_VIEW)
+        try:
+            enter_view(policy)
+        except OSError as error:
+            ledger.refused(Step.FILE_VIEW, error)
+        else:
+            ledger.applied(Step.FILE_VIEW)
+    if not policy.private_scratch:
+        ledger.off([Step.SCRATCH_LIMIT])
+    elif ledger.has(Step.FILE_VIEW):
+        ledger.applied(Step.SCRATCH_LIMIT)
+    else:
+        ledger.refused(Step.SCRATCH_LIMIT, "needs a file view")
 
 
 def _restrict_with_landlock(policy: ContainmentPolicy, ledger: Ledger) -> None:

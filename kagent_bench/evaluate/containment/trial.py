@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
+import signal
 import tempfile
 import time
 from dataclasses import replace
@@ -56,10 +56,18 @@ def _ask(policy: ContainmentPolicy) -> bytes:
         try:
             return _read_all(reader)
         finally:
-            os.kill(pid, 9)
+            os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
     finally:
         os.close(reader)
+
+
+def _try(policy: ContainmentPolicy | None, folder: Path) -> bytes:
+    scratch, canary = folder / "scratch", folder / _CANARY
+    scratch.mkdir()
+    canary.write_text("secret")
+    wanted = default_policy(scratch) if policy is None else policy
+    return _ask(replace(wanted, scratch=scratch, secrets=(*wanted.secrets, canary)))
 
 
 def harmful_steps(report: ContainmentReport, *, cuda: bool) -> frozenset[Step]:
@@ -82,23 +90,16 @@ def probe(policy: ContainmentPolicy | None = None) -> ContainmentReport:
     Raises:
         HarnessFault: no process can be made, or it did not answer.
     """
-    folder = Path(tempfile.mkdtemp(prefix="kab-probe-")).resolve()
     try:
-        scratch, canary = folder / "scratch", folder / _CANARY
-        scratch.mkdir()
-        canary.write_text("secret")
-        wanted = default_policy(scratch) if policy is None else policy
-        answer = _ask(replace(wanted, scratch=scratch, secrets=(*wanted.secrets, canary)))
-        data = json.loads(answer) if answer else {"error": "it ended without an answer"}
-        if "error" in data:
-            msg = f"a throwaway process could not be contained: {data['error']}"
-            raise HarnessFault(
-                msg,
-                hint="see 'kab doctor'; processes, memory or the temporary folder may be exhausted",
-            )
-        return ContainmentReport.from_json(data)
+        with tempfile.TemporaryDirectory(prefix="kab-probe-", ignore_cleanup_errors=True) as folder:
+            answer = _try(policy, Path(folder).resolve())
     except OSError as error:
-        msg = f"containment could not be tried: {error}"
-        raise HarnessFault(msg, hint="check free processes and the temporary folder") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        message = f"containment could not be tried: {error}"
+        raise HarnessFault(message, hint="check free processes and the temporary folder") from error
+    data = json.loads(answer) if answer else {"error": "it ended without an answer"}
+    if "error" in data:
+        message = f"a throwaway process could not be contained: {data['error']}"
+        raise HarnessFault(
+            message, hint="see 'kab doctor'; processes, memory or the temporary folder may be exhausted"
+        )
+    return ContainmentReport.from_json(data)

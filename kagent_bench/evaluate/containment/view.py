@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from kagent_bench.evaluate.containment import libc
 from kagent_bench.evaluate.containment.layout import follow, lay_out
-from kagent_bench.evaluate.containment.report import Ledger, Step
 
 if TYPE_CHECKING:
     from kagent_bench.evaluate.containment.policy import ContainmentPolicy
@@ -77,16 +76,15 @@ def _copy_scratch(source: str, target: str) -> None:
             shutil.copy(entry.path, f"{target}/{entry.name}")
 
 
-def _place_scratch(source: str, target: str, policy: ContainmentPolicy, ledger: Ledger) -> None:
-    if policy.scratch_bytes and Step.SCRATCH_LIMIT not in policy.without:
+def _place_scratch(source: str, target: str, policy: ContainmentPolicy) -> None:
+    if policy.private_scratch:
         _mount_memory(target, policy.scratch_bytes)
         _copy_scratch(source, target)
-        ledger.applied(Step.SCRATCH_LIMIT)
     else:
         libc.mount(source, target, None, libc.MS_BIND)
 
 
-def _assemble(policy: ContainmentPolicy, root: str, ledger: Ledger) -> None:
+def _assemble(policy: ContainmentPolicy, root: str) -> None:
     layout = lay_out((*policy.readable, *policy.devices))
     links: dict[str, str] = {}
     scratch = follow(str(policy.scratch), links)
@@ -104,17 +102,16 @@ def _assemble(policy: ContainmentPolicy, root: str, ledger: Ledger) -> None:
             os.makedirs(os.path.dirname(root + path), exist_ok=True)
             os.symlink(target, root + path)
     libc.set_mount_attributes(root, libc.MOUNT_ATTR_RDONLY | libc.MOUNT_ATTR_NOSUID)
-    if ledger.has(Step.FRESH_PROC):
-        libc.mount(_PROC, root + _PROC, None, libc.MS_BIND | libc.MS_REC)
+    libc.mount(_PROC, root + _PROC, None, libc.MS_BIND | libc.MS_REC)
     _mount_memory(root + _SHARED_MEMORY, policy.scratch_bytes)
     for file in map(str, policy.shared):
         os.close(os.open(root + file, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         libc.mount(file, root + file, None, libc.MS_BIND)
-    _place_scratch(scratch, root + scratch, policy, ledger)
+    _place_scratch(scratch, root + scratch, policy)
 
 
-def enter_view(policy: ContainmentPolicy, ledger: Ledger) -> None:
-    """Replace the root of the calling process's mount namespace by the allowed paths.
+def enter_view(policy: ContainmentPolicy) -> None:
+    """Replace the root of the calling process's mount namespace by the allowed paths and its fresh ``/proc``.
 
     Raises:
         OSError: a mount was refused; the old root is still in place.
@@ -124,7 +121,7 @@ def enter_view(policy: ContainmentPolicy, ledger: Ledger) -> None:
         root = str(policy.scratch / _STAGE)
         os.makedirs(root, exist_ok=True)
         try:
-            _assemble(policy, root, ledger)
+            _assemble(policy, root)
             os.chdir(root)
             libc.pivot_root(".", ".")
         except OSError:
