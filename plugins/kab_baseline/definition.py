@@ -48,6 +48,8 @@ class Pointwise:
     """Host expression for a number argument that the kernel cannot take as it is; may use ``dtype``."""
     checks: tuple[tuple[str, str], ...] = ()
     """Host conditions under which eager refuses, each with the message; may use ``dtype``."""
+    contiguous: bool = False
+    """Whether a new result is contiguous whatever the layout of the operands."""
 
 
 def pointwise(
@@ -111,3 +113,21 @@ class Rows:
     """Host expression of what is returned; empty for the results in order."""
     largest_columns: int = 1024
     """Most columns of a block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A product of two (batches of) matrices, with a pointwise formula around it."""
+
+    summary: str
+    """The formula in words, for the docstring of the file."""
+    body: Callable[..., Any]
+    """The formula; it calls ``primitives.matrix_product`` on two of its operands, once."""
+    views: Mapping[str, str] = field(default_factory=dict)
+    """Host expression of each tensor operand as a matrix, or a batch of them where ``batched``."""
+    result_shape: str = ""
+    """Host expression of the result's shape."""
+    batched: bool = False
+    """Whether operands and result have a leading batch dimension."""
+    result_view: str = "out"
+    """Host expression of the result as a matrix or batch of matrices."""

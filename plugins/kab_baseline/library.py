@@ -6,9 +6,9 @@ import re
 from functools import cache
 from importlib import resources
 
-DEVICE_TEXTS = ("device_memory.py.txt", "device_math.py.txt", "device_rows.py.txt")
+DEVICE_TEXTS = ("device_memory.py.txt", "device_math.py.txt", "device_rows.py.txt", "device_products.py.txt", "device_copies.py.txt")
 """Functions that run inside a kernel."""
-HOST_TEXTS = ("host.py.txt", "host_rows.py.txt")
+HOST_TEXTS = ("host.py.txt", "host_rows.py.txt", "host_products.py.txt")
 """Functions that allocate and launch."""
 
 _FUNCTION = re.compile(r"^(?:@triton\.jit\n)?def (\w+)\(", re.MULTILINE)
@@ -23,7 +23,7 @@ def functions(texts: tuple[str, ...]) -> dict[str, str]:
     for name in texts:
         text = (folder / name).read_text(encoding="utf-8")
         starts = [match.start() for match in _FUNCTION.finditer(text)]
-        for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        for start, end in zip(starts, [*starts[1:], len(text)], strict=False):
             source = text[start:end].strip()
             match = _FUNCTION.match(source)
             if match is not None:

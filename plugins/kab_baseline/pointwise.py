@@ -80,6 +80,11 @@ class _Overload:
     def graph(self) -> torch.fx.Graph:
         return trace(self.variant.body, self.names)
 
+    @property
+    def rounds_operands(self) -> bool:
+        """Whether operands go through the promoted type, so that a comparison sees what eager sees."""
+        return self.variant.result is Result.BOOL and len(self.names) > 1
+
     def may_be_number(self, item: Parameter) -> bool:
         """Whether eager passes a Python number for this tensor: any tensor operand but the first."""
         return item is not self.tensors[0] and item.name not in self.definition.unpromoted
@@ -95,12 +100,13 @@ class _Overload:
             *(f"{item.name}_strides" for item in self.tensors),
         ]
         flags = [f"{item.name.upper()}_IS_NUMBER" for item in self.tensors if self.may_be_number(item)]
-        arguments += [f"{name}: tl.constexpr" for name in (*flags, "COMPUTE", "RESULT", "BLOCK")]
+        arguments += [f"{name}: tl.constexpr" for name in (*flags, *self._types(), "BLOCK")]
+        rounding = ".to(OPERAND).to(COMPUTE)" if self.rounds_operands else ""
         lines = [
             "index = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)",
             "mask = index < n_elements",
-            *(self._load(item) for item in self.tensors),
-            *(f"{item.name} = number({item.name}_bits, COMPUTE)" for item in self.numbers),
+            *(self._load(item) + rounding for item in self.tensors),
+            *(f"{item.name} = number({item.name}_bits, COMPUTE){rounding}" for item in self.numbers),
         ]
         graph = self.graph
         writer = Writer()
@@ -116,6 +122,9 @@ class _Overload:
         )
         head = wrap(f"def {self.kernel_name}", arguments, ":")
         return "@triton.jit\n" + head + "\n" + indented("\n".join(lines), 4)
+
+    def _types(self) -> tuple[str, ...]:
+        return ("COMPUTE", "OPERAND", "RESULT") if self.rounds_operands else ("COMPUTE", "RESULT")
 
     def _result(self, text: str, value: object) -> str:
         if not hasattr(value, "users"):
@@ -150,7 +159,9 @@ class _Overload:
             for item in self.tensors
             if self.may_be_number(item)
         ]
-        launch += ["COMPUTE=compute", f"RESULT=TRITON_DTYPES[{self._result_name()}]", "BLOCK=BLOCK"]
+        launch.append("COMPUTE=compute")
+        launch += ["OPERAND=TRITON_DTYPES[dtype]"] if self.rounds_operands else []
+        launch += [f"RESULT=TRITON_DTYPES[{self._result_name()}]", "BLOCK=BLOCK"]
         lines.append("if out.numel():")
         lines.append(wrap(f"{self.kernel_name}[(triton.cdiv(out.numel(), BLOCK),)]", launch, "", indent=4))
         lines.append(f"return {self._returned()}")
@@ -190,11 +201,14 @@ class _Overload:
                     f'    raise RuntimeError(f"output with shape {{list({first}.shape)}} doesn\'t match {{list(shape)}}")',
                 ]
             lines.append(f"out = {first}")
-        elif writes is Writes.NEW and len(tensors) == 1:
+        elif writes is Writes.NEW and len(tensors) == 1 and not self.definition.contiguous:
             lines.append(f"out = torch.empty_like({first}, dtype={dtype})")
         else:
             tuple_text = ", ".join(tensors) + ("," if len(tensors) == 1 else "")
-            lines.append(f"strides = result_strides(shape, ({tuple_text}))")
+            if self.definition.contiguous:
+                lines.append("strides = contiguous_strides(shape, range(len(shape) - 1, -1, -1))")
+            else:
+                lines.append(f"strides = result_strides(shape, ({tuple_text}))")
             if writes is Writes.NEW:
                 lines.append(
                     f"out = torch.empty_strided(shape, strides, dtype={dtype}, device={first}.device)"

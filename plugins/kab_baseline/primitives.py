@@ -23,6 +23,8 @@ class Kind(Enum):
     """One element in, one element out."""
     REDUCTION = "reduction"
     """All elements of a row in, one element out."""
+    CONTRACTION = "contraction"
+    """Two matrices in, their product out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,8 @@ floor_divide = _call("floor_divide", 2)
 trunc_divide = _call("trunc_divide", 2)
 remainder = _call("remainder", 2)
 power = _call("power", 2)
+power_number = _call("power_number", 2)
+"""Power by a number: 0.5 and -0.5 are roots, which differ for minus infinity."""
 maximum = _call("maximum", 2)
 minimum = _call("minimum", 2)
 sign = _call("sign")
@@ -164,3 +168,6 @@ row_first = Primitive(
     inlines=False,
 )
 """Index of the first element that holds, as int64."""
+
+matrix_product = Primitive("matrix_product", "product({0}, {1})", kind=Kind.CONTRACTION, inlines=False)
+"""Sum over the last dimension of the first and the last but one of the second operand."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kab_baseline import pointwise, rows
+from kab_baseline import pointwise, products, rows
+from kab_baseline.definitions import products as product_table
 from kab_baseline.definitions import activations, binary, normalizations, reductions, ternary, unary
 from kab_baseline.signature import Signature, Writes, read_signature
 from kagent_bench.model.names import OperatorName
@@ -39,13 +40,16 @@ def base_of(signature: Signature) -> str:
 def writer_of(signature: Signature) -> Callable[[], str] | None:
     """Return what writes an operator's kernel file, None where nothing does."""
     base = base_of(signature)
-    elementwise = _POINTWISE.get(base)
+    elementwise = _POINTWISE.get(str(signature.operator)) or _POINTWISE.get(base)
     if elementwise is not None and pointwise.supports(elementwise, signature):
         return lambda: pointwise.write(elementwise, signature)
     build = _ROWS.get(base)
     definition = build(signature) if build is not None else None
     if definition is not None and rows.supports(definition, signature):
         return lambda: rows.write(definition, signature)
+    product = product_table.OPERATORS.get(base)
+    if product is not None and products.supports(product, signature):
+        return lambda: products.write(product, signature)
     return None
 
 

@@ -155,7 +155,7 @@ def _elu_backward_of_result(grad_output: V, alpha: V, scale: V, input_scale: V, 
 
 
 def _hardtanh_backward(grad_output: V, self: V, min_val: V, max_val: V) -> V:
-    return p.where((self <= min_val) | (self >= max_val), 0.0, grad_output)
+    return p.where((self > min_val) & (self < max_val), grad_output, 0.0)
 
 
 def _hardsigmoid_backward(grad_output: V, self: V) -> V:
@@ -173,11 +173,11 @@ def _softplus_backward(grad_output: V, self: V, beta: V, threshold: V) -> V:
 
 
 def _shrink_backward(grad_output: V, self: V, lambd: V) -> V:
-    return p.where((self >= -lambd) & (self <= lambd), 0.0, grad_output)
+    return p.where((self < -lambd) | (self > lambd), grad_output, 0.0)
 
 
 def _hardshrink_backward(grad_out: V, self: V, lambd: V) -> V:
-    return p.where((self >= -lambd) & (self <= lambd), 0.0, grad_out)
+    return p.where((self < -lambd) | (self > lambd), grad_out, 0.0)
 
 
 def _mish_backward(grad_output: V, self: V) -> V:
@@ -192,7 +192,7 @@ def _logit_backward(grad_output: V, self: V) -> V:
 
 def _logit_backward_eps(grad_output: V, self: V, eps: V) -> V:
     inside = grad_output / (self * (1.0 - self))
-    return p.where((self < eps) | (self > 1.0 - eps), 0.0, inside)
+    return p.where((self >= eps) & (self <= 1.0 - eps), inside, 0.0)
 
 
 FLOAT = Result.FLOAT

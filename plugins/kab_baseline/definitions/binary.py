@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kab_baseline import primitives as p
@@ -31,6 +32,10 @@ def _reverse_subtract(self: V, other: V, alpha: V) -> V:
 
 def _power(self: V, exponent: V) -> V:
     return p.power(self, exponent)
+
+
+def _power_number(self: V, exponent: V) -> V:
+    return p.power_number(self, exponent)
 
 
 def _xlogy(self: V, other: V) -> V:
@@ -108,6 +113,13 @@ def _by_rounding(summary: str) -> Pointwise:
     )
 
 
+_NEGATIVE_EXPONENT = (
+    (
+        "not dtype.is_floating_point and exponent < 0",
+        "Integers to negative integer powers are not allowed.",
+    ),
+)
+POWER_NUMBER = _binary("self ** exponent", _power_number, checks=_NEGATIVE_EXPONENT)
 DIVISION = _binary("self / other", p.divide, FLOAT)
 DIVISION_BY_MODE = _by_rounding("self / other, rounded as rounding_mode says")
 _NO_BOOLEAN = (("dtype == torch.bool", "subtraction of booleans is not supported"),)
@@ -125,6 +137,11 @@ OPERATORS: dict[str, Pointwise] = {
     "floor_divide": _binary("floor(self / other)", p.floor_divide),
     "remainder": _binary("remainder with the sign of other", p.remainder),
     "fmod": _binary("remainder with the sign of self", p.modulo),
+    "pow.Scalar": replace(_binary("self ** exponent", _power), contiguous=True),
+    "pow.Scalar_out": replace(_binary("self ** exponent", _power), contiguous=True),
+    "pow.Tensor_Scalar": POWER_NUMBER,
+    "pow.Tensor_Scalar_out": POWER_NUMBER,
+    "pow_.Scalar": POWER_NUMBER,
     "pow": _binary("self ** exponent", _power),
     "maximum": _binary("the larger one, NaN if any is NaN", p.maximum),
     "minimum": _binary("the smaller one, NaN if any is NaN", p.minimum),
