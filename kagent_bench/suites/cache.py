@@ -50,7 +50,7 @@ def content_versions() -> tuple[tuple[str, str], ...]:
     """Return what decides a shard's content: torch's and our versions, and a hash of the recording code."""
     recording = Path(__file__).parent / "recording"
     code = hashlib.sha256()
-    for source in sorted([*recording.rglob("*.py"), Path(__file__).parent / "diversity.py"]):
+    for source in sorted(recording.rglob("*.py")):
         code.update(source.read_bytes())
     versions = {name: _version(name) for name in ("torch", "numpy", "kagent-bench")}
     return (*versions.items(), ("recorder", code.hexdigest()[:16]), ("format", str(FORMAT)))

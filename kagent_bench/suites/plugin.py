@@ -21,12 +21,12 @@ def kab_suites() -> list[SuiteEntry]:
 
 
 def _smoke() -> Suite:
-    from kagent_bench.suites.smoke import SmokeSuite  # noqa: PLC0415 - loaded when used
+    from kagent_bench.suites.smoke import SmokeSuite
 
     return SmokeSuite()
 
 
 def _opinfo() -> Suite:
-    from kagent_bench.suites.opinfo import OpInfoSuite  # noqa: PLC0415 - loaded when used
+    from kagent_bench.suites.opinfo import OpInfoSuite
 
     return OpInfoSuite()

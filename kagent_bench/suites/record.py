@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> None:
     """
     dtype, path, *only = arguments
     sys.argv = ["record"]
-    from kagent_bench.suites.recording.session import record  # noqa: PLC0415 - after argv is clean
+    from kagent_bench.suites.recording.session import record
 
     record(dtype, Path(path), frozenset(only) or None)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kagent_bench.suites.recording.elements import special_values
+from kagent_bench.suites.recording.elements import special_values, used_elements
 from kagent_bench.suites.recording.specification import Arguments, Unrepresentable, specify
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ ORIGINS = ("direct", "inplace", "inner", "backward", "reference")
 EXAMINED_PER_SHAPE = 2
 """Calls of equal shapes and scalars whose values are looked at, in search of another kind of values."""
 
-MAX_SIGNATURES = 240
-"""Calls of one operator that are kept at most; the rest differ in what the kept ones vary already."""
+MAX_SIGNATURES = {"direct": 100, "inplace": 24, "inner": 24, "backward": 32, "reference": 48}
+"""Calls of one operator that are kept from each origin; further ones vary what the kept ones vary already."""
 
 
 @dataclass(slots=True)
@@ -53,67 +53,83 @@ class _Shape:
     kinds: dict[tuple[frozenset[str], ...], Recorded] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Operator:
+    """What is recorded of one operator."""
+
+    shapes: dict[Hashable, _Shape] = field(default_factory=dict)
+    kept: Counter[str] = field(default_factory=Counter)
+    """Number of signatures by the origin that they were first seen with."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Calls that are no cases, by reason."""
+
+    def wants(self, origin: str) -> bool:
+        return self.kept[origin] < MAX_SIGNATURES[origin]
+
+
 class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Collects calls; those of a sample are kept only when the sample has run to its end."""
 
     def __init__(self) -> None:
         """Start with nothing recorded."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self._operators: dict[torch._ops.OpOverload, dict[Hashable, _Shape]] = {}
+        self.origin = ORIGINS[0]
+        """Origin of the calls to come, one of ``ORIGINS``; with ``direct``, all but lone calls are ``inner``."""
+        self._operators: dict[torch._ops.OpOverload, _Operator] = {}
         self._calls: list[_Call] = []
         self._left_out: list[tuple[torch._ops.OpOverload, str]] = []
-        self.left_out: dict[torch._ops.OpOverload, Counter[str]] = {}
-        """Calls that a case cannot hold, by operator and reason."""
 
     def __torch_dispatch__(
         self,
-        func: Any,  # noqa: ANN401 - torch's signature
+        func: Any,
         types: Sequence[type],
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401 - torch's signature
+    ) -> Any:
         """Record the call, then run it."""
         del types
         named = kwargs or {}
         if func.namespace == "aten":
             self._note(func, args, named)
-        else:
-            self._left_out.append((func, "not_aten"))
         return func(*args, **named)
 
     def _note(self, func: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Copy the arguments of a call that may be kept."""
+        operator = self._operators.setdefault(func, _Operator())
+        lone = self.origin == "direct" and not self._calls and not self._left_out
         try:
             key = _shape_key(args, kwargs)
-            shapes = self._operators.setdefault(func, {})
-            shape = shapes.get(key)
-            if shape is None:
-                if len(shapes) >= MAX_SIGNATURES:
-                    self._left_out.append((func, "enough_signatures"))
-                    return
-                shape = shapes[key] = _Shape()
-            if shape.examined >= EXAMINED_PER_SHAPE:
+            shape = operator.shapes.get(key)
+            if shape is None and not operator.wants("direct" if lone else self._later_origin()):
+                self._left_out.append((func, "enough_signatures"))
+                return
+            if shape is not None and shape.examined >= EXAMINED_PER_SHAPE:
                 self._calls.append(_Call(func, key, None))
                 return
             arguments = specify(args, kwargs)
-            values = tuple(special_values(storage) for storage in arguments.storages)
         except Unrepresentable as error:
             self._left_out.append((func, str(error)))
-        else:
-            shape.examined += 1
-            self._calls.append(_Call(func, key, (values, arguments)))
+            return
+        views = arguments.views()
+        values = tuple(
+            special_values(used_elements(views[index], storage))
+            for index, storage in enumerate(arguments.storages)
+        )
+        operator.shapes.setdefault(key, _Shape()).examined += 1
+        self._calls.append(_Call(func, key, (values, arguments)))
 
-    def commit(self, origin: str, *, direct: bool = False) -> None:
-        """Keep what was recorded since the last ``commit`` or ``discard``.
+    def _later_origin(self) -> str:
+        """Return the origin of a call that is not the first of its sample."""
+        return "inner" if self.origin == "direct" else self.origin
 
-        Args:
-            origin: where the calls come from, one of ``ORIGINS``.
-            direct: a sample that was exactly one call makes its origin ``direct``.
-        """
+    def commit(self) -> None:
+        """Keep what was recorded since the last ``commit`` or ``discard``."""
         alone = len(self._calls) + len(self._left_out) == 1
+        origin = self.origin if alone else self._later_origin()
         for call in self._calls:
-            self._keep(call, "direct" if direct and alone else origin)
+            self._keep(call, origin)
         for func, reason in self._left_out:
-            self.left_out.setdefault(func, Counter())[reason] += 1
+            self._operators[func].left_out[reason] += 1
         self.discard()
 
     def discard(self) -> None:
@@ -122,24 +138,28 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._left_out.clear()
 
     def _keep(self, call: _Call, origin: str) -> None:
-        shape = self._operators[call.operator][call.shape_key]
-        if call.found is None:
-            if not shape.kinds:
-                return
-            known: Recorded | None = next(iter(shape.kinds.values()))
-        else:
-            known = shape.kinds.get(call.found[0])
+        operator = self._operators[call.operator]
+        kinds = operator.shapes[call.shape_key].kinds
+        values = next(iter(kinds), None) if call.found is None else call.found[0]
+        known = None if values is None else kinds.get(values)
         if known is not None:
             known.count += 1
             known.origin = min(known.origin, origin, key=ORIGINS.index)
         elif call.found is not None:
-            values, arguments = call.found
-            shape.kinds[values] = Recorded(call.operator, arguments, values, origin)
+            if not operator.wants(origin):
+                operator.left_out["enough_signatures"] += 1
+                return
+            operator.kept[origin] += 1
+            kinds[call.found[0]] = Recorded(call.operator, call.found[1], call.found[0], origin)
+
+    def left_out(self) -> dict[torch._ops.OpOverload, Counter[str]]:
+        """Return the number of calls that are no cases, by operator and reason."""
+        return {operator: found.left_out for operator, found in self._operators.items() if found.left_out}
 
     def recorded(self) -> Iterator[tuple[torch._ops.OpOverload, list[Recorded]]]:
         """Yield each operator with its signatures, by origin, then in the order of recording."""
-        for operator, shapes in sorted(self._operators.items(), key=lambda item: str(item[0])):
-            found = [recorded for shape in shapes.values() for recorded in shape.kinds.values()]
+        for operator, known in sorted(self._operators.items(), key=lambda item: str(item[0])):
+            found = [recorded for shape in known.shapes.values() for recorded in shape.kinds.values()]
             if found:
                 yield operator, sorted(found, key=lambda item: ORIGINS.index(item.origin))
 
@@ -150,7 +170,7 @@ def _shape_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
     return key, tuple((name, _token(value, seen)) for name, value in kwargs.items())
 
 
-def _token(value: Any, seen: dict[int, int]) -> Hashable:  # noqa: ANN401 - any argument
+def _token(value: Any, seen: dict[int, int]) -> Hashable:
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided:
             reason = f"{str(value.layout).removeprefix('torch.')}_tensor"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -85,7 +84,7 @@ REDUCE_EVERYTHING = frozenset(
 """Reductions that have an overload without ``dim``."""
 
 
-def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: str) -> list[Case]:  # noqa: ANN401
+def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: str) -> list[Case]:
     """Return derived cases of an operator, none where no class of rules fits it.
 
     Args:
@@ -113,7 +112,7 @@ def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: s
     return found
 
 
-def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:  # noqa: ANN401
+def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
     """Return the rules of an operator's class; a new class of operators is one more branch here."""
     if operator_kind(operator) != "value":
         return {}
@@ -137,14 +136,13 @@ def _drafts(
 ) -> list[Iterator[tuple[str, Template]]]:
     rules = rules_for(operator, name)
     templates = _templates(operator, recorded) if rules else []
-    return [
-        chain.from_iterable(_named(rule, make(template)) for template in templates)
-        for rule, make in rules.items()
-    ]
+    return [_by_rule(rule, make, templates) for rule, make in rules.items()]
 
 
-def _named(rule: str, drafts: Iterator[Template]) -> Iterator[tuple[str, Template]]:
-    return ((rule, draft) for draft in drafts)
+def _by_rule(rule: str, make: Rule, templates: list[Template]) -> Iterator[tuple[str, Template]]:
+    for template in templates:
+        for draft in make(template):
+            yield rule, draft
 
 
 def _in_turn(sources: list[Iterator[tuple[str, Template]]]) -> Iterator[tuple[str, Template]]:
@@ -159,7 +157,7 @@ def _in_turn(sources: list[Iterator[tuple[str, Template]]]) -> Iterator[tuple[st
         sources = left
 
 
-def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:  # noqa: ANN401
+def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
     """Return recorded calls to start from: one of each set of given arguments, those with elements first."""
     schema = operator._schema  # noqa: SLF001
     names = tuple(item.name for item in schema.arguments)
@@ -185,7 +183,7 @@ def _has_tensor_list(case: Case) -> bool:
     return any(isinstance(v, tuple) and any(isinstance(i, TensorSpec) for i in v) for v in given)
 
 
-def _accepted(operator: Any, arguments: Arguments, rule: str) -> bool:  # noqa: ANN401
+def _accepted(operator: Any, arguments: Arguments, rule: str) -> bool:
     outputs = attempt(operator, arguments, seed=1)
     if outputs is None:
         return False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kagent_bench.model.case import StorageSpec, TensorSpec, UniformValues, Value
-from kagent_bench.suites.recording.elements import elements, is_floating, special_values
+from kagent_bench.model.case import UniformValues
+from kagent_bench.suites.recording.elements import is_floating, special_values, used_elements
 from kagent_bench.suites.recording.structure import is_structured
 from kagent_bench.suites.recording.trial import Output, attempt, is_sound
 
@@ -28,45 +28,22 @@ Ranges = dict[str, UniformValues]
 """Range of the plain values at each argument place of an operator, over all of its calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A tensor argument and where it stands."""
-
-    place: str
-    """Argument index or name, then list index: ``0``, ``1.2``, ``weight``."""
-    tensor: TensorSpec
-
-
-def placed_tensors(arguments: Arguments) -> list[Placed]:
-    """Return the tensor arguments in order."""
-    named: list[tuple[str, Value]] = [(str(index), value) for index, value in enumerate(arguments.args)]
-    return [item for place, value in [*named, *arguments.kwargs] for item in _walk(place, value)]
-
-
-def _walk(place: str, value: Value) -> Iterator[Placed]:
-    if isinstance(value, TensorSpec):
-        yield Placed(place, value)
-    elif isinstance(value, tuple):
-        for index, item in enumerate(value):
-            yield from _walk(f"{place}.{index}", item)
-
-
 def pooled_ranges(calls: Sequence[Arguments]) -> Ranges:
     """Return the range of plain floating-point values at each argument place, list elements together."""
     ranges: Ranges = {}
     for arguments in calls:
-        for item in placed_tensors(arguments):
-            storage = arguments.storages[item.tensor.storage]
-            found = _plain_range(storage)
+        plain = _plain_ranges(arguments)
+        for item in arguments.tensors():
+            found = plain.get(item.tensor.storage)
             if found is None:
                 continue
-            place = item.place.partition(".")[0]
+            place = item.place
             known = ranges.get(place, found)
             ranges[place] = UniformValues(low=min(known.low, found.low), high=max(known.high, found.high))
     return ranges
 
 
-def freshen(operator: Any, arguments: Arguments, ranges: Ranges) -> Arguments | None:  # noqa: ANN401
+def freshen(operator: Any, arguments: Arguments, ranges: Ranges) -> Arguments | None:
     """Return the call with as many fresh storages as eager bears; None if it fails even as recorded."""
     shown = attempt(operator, arguments, seed=0)
     if shown is None:
@@ -87,7 +64,7 @@ def freshen(operator: Any, arguments: Arguments, ranges: Ranges) -> Arguments | 
     return fresh
 
 
-def _bears(operator: Any, arguments: Arguments, shown: tuple[Output, ...]) -> bool:  # noqa: ANN401
+def _bears(operator: Any, arguments: Arguments, shown: tuple[Output, ...]) -> bool:
     return all(is_sound(attempt(operator, arguments, seed), shown) for seed in DRAWS)
 
 
@@ -102,26 +79,32 @@ def _with_rules(arguments: Arguments, rules: dict[int, UniformValues]) -> Argume
 def _candidates(arguments: Arguments, ranges: Ranges) -> dict[int, UniformValues]:
     rules: dict[int, UniformValues] = {}
     structured: set[int] = set()
-    for item in placed_tensors(arguments):
+    plain = _plain_ranges(arguments)
+    for item in arguments.tensors():
         index = item.tensor.storage
         storage = arguments.storages[index]
-        own = _plain_range(storage)
+        own = plain.get(index)
         if own is None or is_structured(item.tensor, storage):
             structured.add(index)
             continue
-        pooled = ranges.get(item.place.partition(".")[0])
+        pooled = ranges.get(item.place)
         chosen = own if storage.numel >= REPRESENTATIVE or pooled is None else pooled
         if chosen.low < chosen.high:
             rules.setdefault(index, _rounded(chosen))
     return {index: rule for index, rule in rules.items() if index not in structured}
 
 
-def _plain_range(storage: StorageSpec) -> UniformValues | None:
-    """Return the range of a storage's values; None where they are not plain floating-point ones."""
-    if not is_floating(storage.dtype) or storage.numel == 0 or special_values(storage):
-        return None
-    values = elements(storage)
-    return None if values is None else UniformValues(low=float(values.min()), high=float(values.max()))
+def _plain_ranges(arguments: Arguments) -> dict[int, UniformValues]:
+    """Return the range of each storage whose used values are plain floating-point ones."""
+    ranges = {}
+    for index, views in arguments.views().items():
+        storage = arguments.storages[index]
+        if not is_floating(storage.dtype) or storage.numel == 0:
+            continue
+        values = used_elements(views, storage)
+        if values is not None and values.size and not special_values(values):
+            ranges[index] = UniformValues(low=float(values.min()), high=float(values.max()))
+    return ranges
 
 
 def _rounded(rule: UniformValues) -> UniformValues:

@@ -50,7 +50,7 @@ def _storage(storage: StorageSpec, generator: torch.Generator) -> torch.Tensor:
     return torch.randint(rule.low, rule.high + 1, (storage.numel,), dtype=dtype, generator=generator)
 
 
-def _value(value: Value, flat: list[torch.Tensor]) -> Any:  # noqa: ANN401 - any argument
+def _value(value: Value, flat: list[torch.Tensor]) -> Any:
     if isinstance(value, TensorSpec):
         return flat[value.storage].as_strided(value.shape, value.stride, value.offset)
     if isinstance(value, SymbolSpec):

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 SEED = 0
 """Seed of each OpInfo's samples, so that a shard does not depend on which others were recorded."""
 
-MAX_SAMPLES = 100
-"""Samples of one OpInfo that all run."""
+MAX_SAMPLES = 60
+"""Samples of one OpInfo that all run forward."""
+
+MAX_BACKWARD = 24
+"""Samples of one OpInfo that all run backward, which takes three times as long."""
+
+MAX_REFERENCE = 100
+"""Reference inputs of one OpInfo that all run."""
+
+STOP_SAMPLES = 500
+"""Samples of one OpInfo after which no more are made; a dozen have more, up to thousands."""
 
 EVERY_FURTHER_SAMPLE = 7
 """Of the samples after these, one in so many: long lists are products of a few settings, and slow."""
@@ -45,7 +54,7 @@ def run_samples(
 
 
 def _run_opinfo(
-    opinfo: Any,  # noqa: ANN401 - torch gives no types for its test tools
+    opinfo: Any,
     dtype: torch.dtype,
     recorder: CallRecorder,
     said: Callable[[str], None],
@@ -54,21 +63,25 @@ def _run_opinfo(
     for index, sample in enumerate(
         _samples(opinfo, "sample_inputs", dtype, said, requires_grad=differentiable)
     ):
+        if index >= STOP_SAMPLES:
+            break
         if index >= MAX_SAMPLES and index % EVERY_FURTHER_SAMPLE:
             continue
         plain = _detached(sample)
-        _record(recorder, opinfo.op, plain, "inner", direct=True)
+        _record(recorder, opinfo.op, plain, "direct")
         if opinfo.inplace_variant is not None:
             _record(recorder, opinfo.inplace_variant, plain.transform(_copied), "inplace")
-        if differentiable:
+        if differentiable and (index < MAX_BACKWARD or not index % EVERY_FURTHER_SAMPLE):
             _record_backward(recorder, opinfo, sample)
     if opinfo.reference_inputs_func is not None:
-        for sample in _samples(opinfo, "reference_inputs", dtype, said, requires_grad=False):
-            _record(recorder, opinfo.op, sample, "reference")
+        references = _samples(opinfo, "reference_inputs", dtype, said, requires_grad=False)
+        for index, sample in enumerate(references):
+            if index < MAX_REFERENCE or not index % EVERY_FURTHER_SAMPLE:
+                _record(recorder, opinfo.op, sample, "reference")
 
 
 def _samples(
-    opinfo: Any,  # noqa: ANN401
+    opinfo: Any,
     method: str,
     dtype: torch.dtype,
     said: Callable[[str], None],
@@ -85,17 +98,19 @@ def _samples(
         said(f"{opinfo.name}: {method} stopped with {type(error).__name__}: {error}")
 
 
-def _record(recorder: CallRecorder, run: Any, sample: Any, origin: str, *, direct: bool = False) -> None:  # noqa: ANN401
+def _record(recorder: CallRecorder, run: Any, sample: Any, origin: str) -> None:
+    recorder.origin = origin
     try:
         with recorder:
             run(sample.input, *sample.args, **sample.kwargs)
     except Exception:  # noqa: BLE001 - some samples are meant for another mode and raise; they are no cases
         recorder.discard()
     else:
-        recorder.commit(origin, direct=direct)
+        recorder.commit()
 
 
-def _record_backward(recorder: CallRecorder, opinfo: Any, sample: Any) -> None:  # noqa: ANN401
+def _record_backward(recorder: CallRecorder, opinfo: Any, sample: Any) -> None:
+    recorder.origin = "backward"
     try:
         output = opinfo.op(sample.input, *sample.args, **sample.kwargs)
         if sample.output_process_fn_grad is not None:
@@ -110,17 +125,17 @@ def _record_backward(recorder: CallRecorder, opinfo: Any, sample: Any) -> None: 
     except Exception:  # noqa: BLE001 - as above
         recorder.discard()
     else:
-        recorder.commit("backward")
+        recorder.commit()
 
 
-def _differentiable(tree: Any) -> list[torch.Tensor]:  # noqa: ANN401
+def _differentiable(tree: Any) -> list[torch.Tensor]:
     return [item for item in tree_leaves(tree) if isinstance(item, torch.Tensor) and item.requires_grad]
 
 
-def _detached(sample: Any) -> Any:  # noqa: ANN401
+def _detached(sample: Any) -> Any:
     return sample.transform(lambda item: item.detach() if isinstance(item, torch.Tensor) else item)
 
 
-def _copied(item: Any) -> Any:  # noqa: ANN401
+def _copied(item: Any) -> Any:
     """Copy a tensor with its strides, so that an in-place call spares the sample."""
     return item.clone() if isinstance(item, torch.Tensor) else item

@@ -11,9 +11,9 @@ from torch.testing._internal.common_methods_invocations import op_db
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.model.selection import OperatorCases
-from kagent_bench.suites.diversity import order_cases
 from kagent_bench.suites.recording.capture import CallRecorder, Recorded
 from kagent_bench.suites.recording.derive import derive
+from kagent_bench.suites.recording.diversity import by_gain, features, order_cases
 from kagent_bench.suites.recording.freshen import freshen, pooled_ranges
 from kagent_bench.suites.recording.kinds import operator_kind
 from kagent_bench.suites.recording.samples import run_samples
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kagent_bench.model.case import Case
 
-MAX_RECORDED = 120
+MAX_RECORDED = 64
 """Recorded cases that are tried out and stored for one operator, the most different ones."""
 
 
@@ -49,7 +49,7 @@ def record(dtype: str, path: Path, only: frozenset[str] | None) -> None:
         operators = list(_operators(recorder, dtype))
     left_out = {
         OperatorName.parse(str(operator)): counts
-        for operator, counts in recorder.left_out.items()
+        for operator, counts in recorder.left_out().items()
         if operator.namespace == "aten"
     }
     facts = {"dtype": dtype, "torch": torch.__version__, "notes": "\n".join(notes)}
@@ -66,15 +66,13 @@ def _operators(recorder: CallRecorder, dtype: str) -> Iterator[OperatorCases]:
             yield OperatorCases(operator=name, kind=operator_kind(operator), cases=tuple(ordered))
 
 
-def _fresh_cases(operator: Any, name: OperatorName, recorded: list[Recorded], dtype: str) -> list[Case]:  # noqa: ANN401
+def _fresh_cases(operator: Any, name: OperatorName, recorded: list[Recorded], dtype: str) -> list[Case]:
     """Return the most different recorded calls as cases, each once, with fresh values where possible."""
-    ranges = pooled_ranges([item.arguments for item in recorded])
-    literal = [_case(name, item, dtype) for item in recorded]
-    arguments_of = {case.id: item for case, item in zip(literal, recorded, strict=True)}
-    kept = order_cases(literal, [])[:MAX_RECORDED]
+    plain = [item.arguments for item in recorded if item.origin != "reference"]
+    ranges = pooled_ranges(plain or [item.arguments for item in recorded])
     cases: dict[str, Case] = {}
-    for case in kept:
-        item = arguments_of[case.id]
+    for index in by_gain([features(item.arguments, item.origin) for item in recorded])[:MAX_RECORDED]:
+        item = recorded[index]
         fresh = freshen(operator, item.arguments, ranges)
         if fresh is not None:
             item.arguments = fresh

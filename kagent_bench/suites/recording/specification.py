@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,7 +16,10 @@ from kagent_bench.model.case import (
     Value,
 )
 
-MAX_STORAGE_ELEMENTS = 1 << 18
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_STORAGE_ELEMENTS = 1 << 16
 """Elements of the largest storage that is recorded; larger ones would make the cache slow for nothing."""
 
 KEPT_OFFSET = 1
@@ -25,8 +28,17 @@ KEPT_OFFSET = 1
 _TARGET = SymbolSpec(kind="device", name="target")
 
 
-class Unrepresentable(Exception):  # noqa: N818 - a reason to leave a call out, not a fault
+class Unrepresentable(Exception):
     """An argument that a case cannot hold; the text is the reason code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A tensor argument and where it stands."""
+
+    place: str
+    """Argument index or name: ``0``, ``weight``."""
+    tensor: TensorSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +48,28 @@ class Arguments:
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
     storages: tuple[StorageSpec, ...]
+
+    def tensors(self) -> list[Placed]:
+        """Return the tensor arguments in order, elements of lists at the place of their list."""
+        named: list[tuple[str, Value]] = [(str(index), value) for index, value in enumerate(self.args)]
+        return [
+            Placed(place, tensor) for place, value in [*named, *self.kwargs] for tensor in _tensors(value)
+        ]
+
+    def views(self) -> dict[int, list[TensorSpec]]:
+        """Return the views of each storage."""
+        views: dict[int, list[TensorSpec]] = {}
+        for item in self.tensors():
+            views.setdefault(item.tensor.storage, []).append(item.tensor)
+        return views
+
+
+def _tensors(value: Value) -> Iterator[TensorSpec]:
+    if isinstance(value, TensorSpec):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _tensors(item)
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -83,7 +117,7 @@ class _Writer:
         self.groups: dict[int, _Group] = {}
         self.tensors: list[tuple[torch.Tensor, int]] = []
 
-    def value(self, value: Any) -> Any:  # noqa: ANN401, PLR0911 - any argument, one return for each kind
+    def value(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if value is None or isinstance(value, bool | int | float | complex | str):
@@ -177,7 +211,7 @@ def _literal(view: torch.Tensor, start: int, stop: int) -> StorageSpec:
     return StorageSpec(dtype=dtype_name(view.dtype), numel=numel, rule=LiteralValues(data=data))
 
 
-def _place(value: Any, placed: tuple[TensorSpec, ...]) -> Any:  # noqa: ANN401 - any argument
+def _place(value: Any, placed: tuple[TensorSpec, ...]) -> Any:
     if isinstance(value, _Pending):
         return placed[value.index]
     if isinstance(value, tuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kagent_bench.suites.recording.elements import elements
+from kagent_bench.suites.recording.elements import view_elements
 
 if TYPE_CHECKING:
     from kagent_bench.model.case import StorageSpec, TensorSpec
@@ -31,22 +31,11 @@ MATRIX_TOLERANCE = 1e-3
 
 def is_structured(tensor: TensorSpec, storage: StorageSpec) -> bool:
     """Whether the literal values of a tensor are whole, few, sorted, probabilities, or a special matrix."""
-    values = _view(tensor, storage)
+    values = view_elements(tensor, storage)
     if values is None or values.size < 2:  # noqa: PLR2004 - one number has no structure
         return False
+    values = values.astype("complex128" if np.iscomplexobj(values) else "float64")
     return _is_discrete(values) or _is_sorted(values) or _is_distribution(values) or _is_special(values)
-
-
-def _view(tensor: TensorSpec, storage: StorageSpec) -> Array | None:
-    flat = elements(storage)
-    if flat is None or flat.size == 0 or 0 in tensor.shape:
-        return None
-    if storage.dtype.startswith("complex"):
-        flat = flat[0::2].astype("complex128") + 1j * flat[1::2].astype("complex128")
-    else:
-        flat = flat.astype("float64")
-    strides = tuple(step * flat.itemsize for step in tensor.stride)
-    return np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, strides, writeable=False)
 
 
 def _is_discrete(values: Array) -> bool:
@@ -68,7 +57,10 @@ def _is_distribution(values: Array) -> bool:
     if np.iscomplexobj(values):
         return False
     rows = values if (values >= 0).all() else np.exp(np.minimum(values, 0.0))
-    return any(bool((np.abs(rows.sum(axis=axis) - 1) < SUM_TOLERANCE).all()) for axis in range(values.ndim))
+    return any(
+        size > 1 and bool((np.abs(rows.sum(axis=axis) - 1) < SUM_TOLERANCE).all())
+        for axis, size in enumerate(values.shape)
+    )
 
 
 def _is_special(values: Array) -> bool:

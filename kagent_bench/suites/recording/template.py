@@ -168,9 +168,10 @@ def _floats_like(storage: StorageSpec) -> UniformValues:
     if isinstance(storage.rule, UniformValues):
         return storage.rule
     values = elements(storage)
-    if values is None or values.size == 0 or storage.dtype == "bool":
+    if values is None or values.size == 0 or not is_floating(storage.dtype):
         return DEFAULT_RANGE
-    finite = values[np.isfinite(values)]
+    real = values.real
+    finite = real[np.isfinite(real)]
     if finite.size == 0 or finite.min() == finite.max():
         return DEFAULT_RANGE
     return UniformValues(low=float(finite.min()), high=float(finite.max()))

@@ -30,7 +30,7 @@ class Output:
     """Largest finite magnitude."""
 
 
-def attempt(operator: Any, arguments: Arguments, seed: int) -> tuple[Output, ...] | None:  # noqa: ANN401
+def attempt(operator: Any, arguments: Arguments, seed: int) -> tuple[Output, ...] | None:
     """Run an operator once on fresh values; None if it raises."""
     generator = torch.Generator().manual_seed(seed)
     torch.default_generator.manual_seed(seed)
