@@ -12,18 +12,25 @@ KEPT = (
     "CUDA_VISIBLE_DEVICES",
     "HIP_VISIBLE_DEVICES",
     "LD_LIBRARY_PATH",
+    "MKL_NUM_THREADS",
+    "NVIDIA_DRIVER_CAPABILITIES",
     "NVIDIA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
     "PATH",
+    "PYTHONSAFEPATH",
     "ROCM_PATH",
     "ROCR_VISIBLE_DEVICES",
     "TRITON_CUOBJDUMP_PATH",
+    "TRITON_DEFAULT_FP_FUSION",
     "TRITON_LIBCUDA_PATH",
     "TRITON_NVDISASM_PATH",
     "TRITON_PTXAS_PATH",
     "TZ",
     "ZE_AFFINITY_MASK",
 )
-"""Variables that say where compilers, drivers and devices are. None of them carries a secret."""
+"""Where compilers, drivers and devices are, and how many threads to use. None of them carries a secret."""
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 

@@ -1,6 +1,7 @@
 """Landlock: an allow-list of files, no TCP, no signals or abstract sockets to the outside; needs no privilege.
 
-The numbers are those of ``linux/landlock.h``. Each version of the interface added rights; a right that the
+It says nothing about metadata: mode, owner and times of an own file can be changed wherever it is. The file view
+covers that. The numbers are those of ``linux/landlock.h``. Each version of the interface added rights; a right that the
 running kernel does not know may not be asked for.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,7 +110,8 @@ def default_policy(
         cuda: whether it uses a GPU.
         readable: further paths that it may read.
         secrets: existing paths that must be out of its reach.
-        environment: its environment; None for the clean one with Triton's interpreter unless ``cuda``.
+        environment: its environment; None for the allowed part of this process's own, with Triton's interpreter
+            unless ``cuda``.
         shared: files of ``/dev/shm`` that it shares with their owner.
         without: steps to leave out.
 
@@ -117,7 +119,7 @@ def default_policy(
         ValueError: a path is relative.
     """
     if environment is None:
-        environment = clean_environment(scratch, interpret=not cuda, inherited={})
+        environment = clean_environment(scratch, interpret=not cuda, inherited=os.environ)
     allowed = (*system_paths(), *interpreter_paths(), *tool_paths(environment), *readable)
     devices = (*base_devices(), *(gpu_devices() if cuda else ()))
     for paths in (allowed, (*allowed, *devices)):

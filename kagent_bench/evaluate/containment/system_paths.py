@@ -1,7 +1,11 @@
-"""The paths that Python, torch, triton, a C compiler and a GPU driver need on this machine."""
+"""The paths that Python, torch, triton, a C compiler and a GPU driver need on this machine.
+
+Answers about installations are remembered, so that a fork need not ask again.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -59,8 +63,6 @@ _PREFIX_PARTS = ("bin", "include", "lib", "lib64", "libexec", "nvvm", "pyvenv.cf
 _SITE_FOLDERS = frozenset({"site-packages", "dist-packages"})
 _PACKAGES = ("kagent_bench", "torch", "triton", "numpy")
 """Packages that a candidate imports lazily; needed by name where they are not in a site-packages folder."""
-
-
 _TOOLS = ("cc", "gcc", "clang", "ld", "as", "nvcc", "ptxas")
 """Programs that Triton's launcher is compiled with; some machines have them outside of the system folders."""
 _TOOL_PARTS = ("bin", "include", "lib", "lib64", "libexec", "nvvm", "targets", "*-linux*")
@@ -73,45 +75,57 @@ def _existing(paths: Iterable[str]) -> tuple[Path, ...]:
     return tuple(Path(path) for path in dict.fromkeys(paths) if os.path.lexists(path))
 
 
+@functools.cache
 def system_paths() -> tuple[Path, ...]:
     """Return the existing folders and files of the system that may be read."""
     return _existing(_SYSTEM)
 
 
-def _tool_prefixes(environment: Mapping[str, str]) -> Iterator[Path]:
-    yield from (Path(environment[name]) for name in _TOOL_FOLDERS if environment.get(name))
-    for name in (*_TOOLS, environment.get("CC", "")):
-        found = shutil.which(name, path=environment.get("PATH")) if name else None
+def _tool_prefixes(path: str, compiler: str, toolkits: Iterable[str]) -> Iterator[Path]:
+    yield from map(Path, toolkits)
+    for name in (*_TOOLS, compiler):
+        found = shutil.which(name, path=path) if name else None
         if found is not None:
             yield from (Path(found).absolute().parent.parent, Path(found).resolve().parent.parent)
 
 
-def tool_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return where the compilers that an environment leads to are installed, the system's folders left out."""
+@functools.cache
+def _tool_paths(path: str, compiler: str, toolkits: tuple[str, ...]) -> tuple[Path, ...]:
     prefixes = {
-        prefix for prefix in _tool_prefixes(environment) if prefix.is_absolute() and prefix != Path("/")
+        prefix for prefix in _tool_prefixes(path, compiler, toolkits) if prefix.is_absolute() and prefix.name
     }
     return tuple(
-        path
+        found
         for prefix in sorted(prefixes)
         if not prefix.is_relative_to("/usr")
         for part in _TOOL_PARTS
-        for path in sorted(prefix.glob(part))
+        for found in sorted(prefix.glob(part))
     )
 
 
+def tool_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where the compilers that an environment leads to are installed, the system's folders left out."""
+    toolkits = tuple(environment[name] for name in _TOOL_FOLDERS if environment.get(name))
+    return _tool_paths(environment.get("PATH", ""), environment.get("CC", ""), toolkits)
+
+
+@functools.cache
 def proc_files() -> tuple[Path, ...]:
     """Return the files of ``/proc`` that name no process."""
     return _existing(_PROC)
 
 
+@functools.cache
 def base_devices() -> tuple[Path, ...]:
     """Return the harmless devices that every program expects."""
     return _existing(_DEVICES)
 
 
 def gpu_devices() -> tuple[Path, ...]:
-    """Return the devices of all GPUs: which of them is used, the environment says."""
+    """Return the devices of all GPUs: which of them is used, the environment says.
+
+    Not remembered: a driver may make some of them when the first process uses a GPU.
+    """
     return tuple(sorted(path for path in Path("/dev").iterdir() if path.name.startswith(_GPU_NAMES)))
 
 
@@ -137,6 +151,7 @@ def _interpreter() -> Iterator[str]:
         yield from (spec.submodule_search_locations or ()) if spec is not None else ()
 
 
+@functools.cache
 def interpreter_paths() -> tuple[Path, ...]:
     """Return what the running interpreter and the candidates' packages are made of.
 
