@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import resource
@@ -19,6 +20,8 @@ _PID_MAX_MINIMUM = 301
 """The kernel reserves 300 numbers (``RESERVED_PIDS``); lower maxima are refused."""
 _PID_MAX_PER_CPU = 8
 """``PIDS_PER_CPU_MIN``: on machines with many cores the lowest maximum is this many per core."""
+_PID_MAX_TRIED = 1 << 15
+"""The usual maximum of a whole machine; above it there is no limit worth the name."""
 _PID_MAX_PER_NAMESPACE = (6, 14)
 """Linux version from which each process namespace has its own maximum; before, it is the machine's."""
 _NPROC_PER_NAMESPACE = (5, 14)
@@ -40,14 +43,19 @@ def limit_processes_in_namespace(policy: ContainmentPolicy, ledger: Ledger) -> N
     """
     if kernel_version(os.uname().release) < _PID_MAX_PER_NAMESPACE or not ledger.has(Step.FRESH_PROC):
         return
-    least = max(_PID_MAX_MINIMUM, _PID_MAX_PER_CPU * (os.cpu_count() or 1))
-    maximum = max(policy.max_processes, least)
-    try:
-        _PID_MAX.write_text(str(maximum))
-    except OSError as error:
-        ledger.refused(Step.PROCESS_LIMIT, error)
-    else:
-        ledger.applied(Step.PROCESS_LIMIT, f"pid_max {maximum} in the namespace")
+    maximum = max(policy.max_processes, _PID_MAX_MINIMUM, _PID_MAX_PER_CPU * (os.cpu_count() or 1))
+    while True:
+        try:
+            _PID_MAX.write_text(str(maximum))
+        except OSError as error:
+            # The kernel counts processors that could be plugged in, so its minimum may be higher than known here.
+            if error.errno != errno.EINVAL or maximum >= _PID_MAX_TRIED:
+                ledger.refused(Step.PROCESS_LIMIT, error)
+                return
+            maximum *= 2
+        else:
+            ledger.applied(Step.PROCESS_LIMIT, f"pid_max {maximum} in the namespace")
+            return
 
 
 def _limit(kind: int, value: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,3 +62,36 @@ def test_a_lower_hard_limit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "setrlimit", lambda kind, both: made.append((kind, both)))
     limits._limit(resource.RLIMIT_NOFILE, 1024)
     assert [(resource.RLIMIT_NOFILE, (20, 20))] == made
+
+
+class _PidMax:
+    """A switch whose kernel accepts nothing below a minimum."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+        self.tried: list[int] = []
+
+    def write_text(self, text: str) -> None:
+        """Take a maximum or refuse it."""
+        self.tried.append(int(text))
+        if int(text) < self.least:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+
+@pytest.mark.parametrize(
+    ("least", "state", "last"),
+    [(0, StepState.APPLIED, 350), (2000, StepState.APPLIED, 2800), (1 << 22, StepState.REFUSED, 44800)],
+)
+def test_a_maximum_that_is_too_low_is_raised(
+    monkeypatch: pytest.MonkeyPatch, least: int, state: StepState, last: int
+) -> None:
+    """The kernel's minimum depends on processors that may be plugged in; it is found by trying."""
+    switch = _PidMax(least)
+    monkeypatch.setattr(limits, "_PID_MAX", switch)
+    monkeypatch.setattr(os, "uname", lambda: _System("6.18.0"))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    ledger = Ledger()
+    ledger.applied(Step.FRESH_PROC)
+    limits.limit_processes_in_namespace(replace(_POLICY, max_processes=350), ledger)
+    assert last == switch.tried[-1]
+    assert [state] == [item.state for item in ledger.results() if item.step is Step.PROCESS_LIMIT]
