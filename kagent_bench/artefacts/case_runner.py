@@ -148,7 +148,7 @@ def make_storage(storage: Storage, generator: torch.Generator, device: str) -> t
     return flat.to(dtype).to(device)
 
 
-def build(value: Any, storages: Sequence[torch.Tensor], device: str) -> Any:  # noqa: ANN401 - any argument
+def build(value: Any, storages: Sequence[torch.Tensor], device: str) -> Any:
     """Return the argument that a specification stands for."""
     if isinstance(value, T):
         return storages[value.storage].as_strided(value.shape, value.stride, value.offset)
@@ -161,7 +161,7 @@ def build(value: Any, storages: Sequence[torch.Tensor], device: str) -> Any:  # 
     return value
 
 
-def leaves(value: Any) -> list[torch.Tensor]:  # noqa: ANN401 - any argument or result
+def leaves(value: Any) -> list[torch.Tensor]:
     """Return the tensors in an argument or result, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
@@ -175,7 +175,7 @@ def memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr() if tensor.numel() else 0
 
 
-def identities(result: Any, arguments: Any) -> list[tuple[int, int]]:  # noqa: ANN401 - any result
+def identities(result: Any, arguments: Any) -> list[tuple[int, int]]:
     """Return for each result which argument it is, and which argument's memory it shares; -1 for none."""
     given = leaves(arguments)
     places = [memory(tensor) for tensor in given]
@@ -210,7 +210,7 @@ def absolute(flat: torch.Tensor) -> torch.Tensor:
     return flat.double().abs() if flat.dtype.is_floating_point else flat.clone()
 
 
-def magnitude_of(case: Case, storages: Sequence[torch.Tensor], expected: Any, device: str) -> float:  # noqa: ANN401 - any result
+def magnitude_of(case: Case, storages: Sequence[torch.Tensor], expected: Any, device: str) -> float:
     """Return the magnitude that rounding errors of this case go with, at least 1.
 
     That is the largest result, or where results have fewer elements than arguments (sums, products) the
@@ -252,7 +252,7 @@ def compare(label: str, got: torch.Tensor, expected: torch.Tensor, magnitude: fl
         raise MismatchError(message)
 
 
-def compare_results(got: Any, expected: Any, magnitude: float, label: str = "result") -> None:  # noqa: ANN401 - any result
+def compare_results(got: Any, expected: Any, magnitude: float, label: str = "result") -> None:
     """Compare two results: structure, types, metadata, values."""
     if isinstance(expected, (list, tuple)):
         if not isinstance(got, (list, tuple)) or len(got) != len(expected):
@@ -271,7 +271,7 @@ def compare_results(got: Any, expected: Any, magnitude: float, label: str = "res
         compare(label, torch.tensor(got), torch.tensor(expected), magnitude)
 
 
-def check_metadata(got: Any, expected: torch.Tensor, label: str) -> None:  # noqa: ANN401 - any result
+def check_metadata(got: Any, expected: torch.Tensor, label: str) -> None:
     """Compare type, shape, dtype and device of a result."""
     if type(got) is not torch.Tensor:
         message = f"{label}: expected a torch.Tensor, got {type(got).__name__}"
@@ -311,16 +311,21 @@ def run_case(kernel: Callable[..., Any], case: Case, device: str) -> str:
     """
     generator = torch.Generator().manual_seed(int(case.id, 16))
     before = [make_storage(storage, generator, device) for storage in case.storages]
-    theirs, ours = [flat.clone() for flat in before], [flat.clone() for flat in before]
+    theirs, again, ours = ([flat.clone() for flat in before] for _ in range(3))
     args, kwargs = arguments_of(case, theirs, device)
+    repeated_args, repeated_kwargs = arguments_of(case, again, device)
     magnitude = 1.0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected = reference()(*args, **kwargs)
+            repeated = reference()(*repeated_args, **repeated_kwargs)
             magnitude = magnitude_of(case, before, expected, device)
+            compare_results(repeated, expected, magnitude)
     except EAGER_ERRORS as error:
         return f"SKIP: eager PyTorch itself raises {type(error).__name__}: {first_line(error)}"
+    except MismatchError as mismatch:
+        return f"SKIP: eager PyTorch differs from itself: {mismatch}"
     expected_identities = identities(expected, [args, list(kwargs.values())])
     args, kwargs = arguments_of(case, ours, device)
     given = [args, list(kwargs.values())]
@@ -335,7 +340,7 @@ def run_case(kernel: Callable[..., Any], case: Case, device: str) -> str:
     return "PASS" if case_says_something(expected) else "SKIP: no elements to compare"
 
 
-def case_says_something(expected: Any) -> bool:  # noqa: ANN401 - any result
+def case_says_something(expected: Any) -> bool:
     """Return whether there is anything to compare, or metadata is all that is asked."""
     tensors = leaves(expected)
     return not COMPARE_VALUES or not tensors or any(tensor.numel() for tensor in tensors)
@@ -415,7 +420,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def test_kernel() -> None:
     """Let pytest run the cases against the default kernel file."""
-    assert main([]) == 0  # noqa: S101 - a test
+    assert main([]) == 0
 
 
 if __name__ == "__main__":

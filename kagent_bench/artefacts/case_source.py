@@ -10,6 +10,7 @@ import base64
 import math
 import re
 import zlib
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ VALUE_FREE_KINDS = frozenset({"random", "metadata"})
 _RUNNER = "case_runner.py"
 _DATA = re.compile(r"(?<=# --- the operator ---\n).*(?=# --- the cases end ---\n)", re.DOTALL)
 _LINT_NOTE = re.compile(r" *# noqa: .*")
-_COMPRESSION = 9
-"""zlib level: artefacts are written once and read often."""
 
 
 def write_test_source(
@@ -53,12 +52,17 @@ def write_test_source(
         ")",
         "",
     ]
-    runner = resources.files(__package__).joinpath(_RUNNER).read_text(encoding="utf-8")
-    runner = _LINT_NOTE.sub("", runner)
-    data = "\n".join(lines)
+    before, after = _runner()
     title = f'"""Development cases of aten.{operator}, as a self-contained test.'
-    runner = runner.replace(runner.splitlines()[0], title, 1)
-    return _DATA.sub(lambda _: data, runner, count=1)
+    return "\n".join([title, before, *lines]) + after
+
+
+@cache
+def _runner() -> tuple[str, str]:
+    """Return the runner's text without its first line, up to where the cases go and from there on."""
+    text = resources.files(__package__).joinpath(_RUNNER).read_text(encoding="utf-8")
+    before, after = _DATA.split(_LINT_NOTE.sub("", text), maxsplit=1)
+    return before.partition("\n")[2].rstrip("\n"), after
 
 
 def _case_text(case: Case) -> str:
@@ -83,7 +87,7 @@ def _newline(inner: str) -> str:
 def _storage_text(storage: StorageSpec) -> str:
     rule = storage.rule
     if isinstance(rule, LiteralValues):
-        values = f'Literal("{base64.b64encode(zlib.compress(rule.data, _COMPRESSION)).decode()}")'
+        values = f'Literal("{base64.b64encode(zlib.compress(rule.data)).decode()}")'
     elif isinstance(rule, UniformValues):
         values = f"Uniform({_value_text(rule.low)}, {_value_text(rule.high)})"
     else:

@@ -43,7 +43,7 @@ def find_documentation(operator: OperatorName) -> Documentation | None:
     return max(found, key=lambda item: len(item.text), default=None)
 
 
-def _docstring(owner: Any, attribute: str) -> str | None:  # noqa: ANN401 - a module or a class
+def _docstring(owner: Any, attribute: str) -> str | None:
     function = getattr(owner, attribute, None)
     return inspect.getdoc(function) if callable(function) and not inspect.isclass(function) else None
 
@@ -57,7 +57,7 @@ def _spellings(base: str) -> Iterator[str]:
 
 
 def _owners(name: str) -> Iterator[tuple[str, Any]]:
-    import torch  # noqa: PLC0415 - heavy: only when artefacts are built
+    import torch
 
     for group in _GROUPS:
         if name.startswith(f"{group}_"):

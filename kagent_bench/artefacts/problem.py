@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.artefacts.case_source import write_test_source
 from kagent_bench.artefacts.statement import write_statement
 from kagent_bench.hooks.protocols import Problem
-from kagent_bench.model.identity import digest, encode_case
+from kagent_bench.model.identity import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ def build_problem(operator_cases: OperatorCases, tolerance: Mapping[str, float])
         "operator": str(operator),
         "statement": statement,
         "test": test_source,
-        "cases": [encode_case(case) for case in cases],
+        "cases": [case.id for case in cases],
     }
     return Problem(
         operator=operator,

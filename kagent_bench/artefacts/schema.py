@@ -32,13 +32,13 @@ class OperatorSchema:
     """PyTorch's tags, such as ``pointwise`` or ``reduction``."""
 
 
-def find_overload(operator: OperatorName) -> Any:  # noqa: ANN401 - torch's OpOverload, not imported here
+def find_overload(operator: OperatorName) -> Any:
     """Return torch's object of an operator.
 
     Raises:
         InputError: the installed torch has no such operator.
     """
-    import torch  # noqa: PLC0415 - heavy: only when artefacts are built
+    import torch
 
     packet = getattr(torch.ops.aten, operator.base, None)
     overload = getattr(packet, operator.overload, None)
@@ -70,11 +70,11 @@ def read_schema(operator: OperatorName) -> OperatorSchema:
     )
 
 
-def _is_written(item: Any) -> bool:  # noqa: ANN401 - an argument or return of a schema
+def _is_written(item: Any) -> bool:
     return item.alias_info is not None and item.alias_info.is_write
 
 
-def _source(item: Any, arguments: Any) -> str:  # noqa: ANN401 - parts of a schema
+def _source(item: Any, arguments: Any) -> str:
     if item.alias_info is None:
         return ""
     names = item.alias_info.before_set | item.alias_info.after_set
@@ -84,7 +84,7 @@ def _source(item: Any, arguments: Any) -> str:  # noqa: ANN401 - parts of a sche
     return next((str(argument.name) for argument in arguments if argument.alias_info is not None), "")
 
 
-def _signature(arguments: Any) -> str:  # noqa: ANN401 - the arguments of a schema
+def _signature(arguments: Any) -> str:
     parts = []
     keywords = False
     for argument in arguments:

@@ -11,7 +11,7 @@ def device_kind(device: str) -> str:
     Args:
         device: The setting: ``auto``, or a torch device such as ``cuda:1``.
     """
-    import torch  # noqa: PLC0415 - heavy: only when kernels are generated
+    import torch
 
     kind = device.partition(":")[0]
     if kind == AUTO:

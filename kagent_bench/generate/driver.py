@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.selection import OperatorCases, Selection
 
 
-def generate_kernels(  # noqa: PLR0913, PLR0917 - what the pipeline hands on
+def generate_kernels(
     selection: Selection,
     generator_name: str,
     generator: Generator,

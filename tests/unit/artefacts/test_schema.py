@@ -30,7 +30,7 @@ from kagent_bench.model.names import OperatorName
         ("gelu.default", "self, *, approximate='none'", (), False, ("",), False),
     ],
 )
-def test_read_schema(  # noqa: PLR0913, PLR0917 - one argument for each fact
+def test_read_schema(
     name: str,
     signature: str,
     writes: tuple[str, ...],

@@ -82,7 +82,9 @@ def test_layout_loads_by_backendbench_rule(tmp_path: Path) -> None:
 
 def test_layout_loads_in_backendbench(tmp_path: Path) -> None:
     """BackendBench's own DirectoryBackend loads what the store writes."""
-    backends = pytest.importorskip("BackendBench.backends", reason="BackendBench is not installed", exc_type=ImportError)
+    backends = pytest.importorskip(
+        "BackendBench.backends", reason="BackendBench is not installed", exc_type=ImportError
+    )
     torch = pytest.importorskip("torch")
     KernelStore(tmp_path).promote(RELU, SOURCE, _provenance())
     source = "def add___Tensor_kernel_impl(self, other, *, alpha=1):\n    return 'in place'\n"
