@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kagent_bench.model.case import Case
     from kagent_bench.model.kernel import Kernel
 
+DEVICE_FAULT = "device_fault"
+"""What a candidate calls a fault after which its device is lost to it."""
 MAX_RESTARTS = 2
 """New processes that a kernel gets after crashes and hangs."""
 INTERPRETER_LIMITS = ("not supported in interpreter mode", "0 active drivers", "libdevice is not supported")
@@ -224,4 +226,6 @@ def _failed(message: Mapping[str, Any], first_call_s: float | None = None) -> _E
         return _Ended(
             status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=text, first_call_s=first_call_s
         )
-    return _Ended(status=CaseStatus.FAILED, reason=reason, detail=detail, first_call_s=first_call_s)
+    # After a fault on the device the process is of no more use: the case ends as a crash does.
+    status = CaseStatus.CRASHED if reason == DEVICE_FAULT else CaseStatus.FAILED
+    return _Ended(status=status, reason=reason, detail=detail, first_call_s=first_call_s)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 TRACE_LINES = 12
 """Last lines of a traceback that are kept for the kernel's author."""
 DETAIL_CHARACTERS = 2000
+DEVICE_FAULT = "device_fault"
+"""Reason of a failure after which the process can do nothing more on its device."""
 
 
 def preload() -> None:
@@ -122,22 +124,36 @@ def _serve(channel: Channel, function: Callable[..., Any], device: str, watch: W
 def _judge_call(
     function: Callable[..., Any], call: Call, memory: mmap.mmap, watch: Watch, turn: int
 ) -> dict[str, Any]:
-    call.to_device()
     OBSERVER.reset(turn)
     try:
+        call.to_device()
         with torch.no_grad(), watch:
             value = function(*call.args, **call.kwargs)
         reply = describe(value, call, memory)
+        call.from_device()
     except TooLarge as error:
         return {
             **_failure("too_much_output", f"returned {error}, more than twice what is expected"),
             **OBSERVER.seen(),
         }
     except Exception as error:  # noqa: BLE001 - whatever the kernel raises is its author's to know
-        reason = "signature" if _does_not_fit(function, call) else "raised"
+        if _device_is_lost():
+            reason = DEVICE_FAULT
+        else:
+            reason = "signature" if _does_not_fit(function, call) else "raised"
         return {**_failure(reason, _explain(error)), **OBSERVER.seen()}
-    call.from_device()
     return {"outcome": "returned", **reply, **OBSERVER.seen()}
+
+
+def _device_is_lost() -> bool:
+    """Return whether an error on the device, such as an illegal access, ended this process's use of it."""
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _does_not_fit(function: Callable[..., Any], call: Call) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import traceback
 import warnings
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -141,6 +143,18 @@ class Oracle:
             self._arena = None
 
 
+def _answer(oracle: Oracle, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """Answer; a fault of the oracle's own code ends one case and is named as what it is."""
+    try:
+        return oracle.answer(request)
+    except Exception as error:
+        if request["do"] not in {"open", "judge"}:
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return {"state": "ended", "status": "not_judged", "reason": "harness_fault", "detail": detail}, ()
+
+
 def main() -> None:
     """Serve the channel whose descriptor is the only argument."""
     warnings.simplefilter("ignore")
@@ -149,7 +163,7 @@ def main() -> None:
     while True:
         try:
             request, _ = channel.receive()
-            message, descriptors = oracle.answer(request)
+            message, descriptors = _answer(oracle, request)
             channel.send(message, descriptors)
         except Closed:
             return

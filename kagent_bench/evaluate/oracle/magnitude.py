@@ -52,7 +52,7 @@ def accumulated(
         leaf: index of the output among ``exact.leaves``.
     """
     expected = exact.leaves[leaf]
-    magnitude = torch.zeros(expected.shape, dtype=torch.float64)
+    magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     if semantics.interior:
         magnitude += 1.0
     if semantics.linear:
@@ -63,14 +63,16 @@ def accumulated(
     ]
     if semantics.elementwise:
         for index in floats:
-            ones = torch.ones(storages[index].shape, dtype=torch.float64)
+            ones = torch.ones(storages[index].shape, dtype=torch.float64, device=storages[index].device)
             magnitude += _sensitivity(operator, case, storages, {index: ones}, expected, leaf)
         return magnitude
     source = torch.Generator().manual_seed(0)
     draws = torch.zeros_like(magnitude)
     for _ in range(_RANDOM_DRAWS):
         signs = {
-            index: torch.randint(0, 2, storages[index].shape, generator=source).double() * 2 - 1
+            index: torch.randint(0, 2, storages[index].shape, generator=source).to(storages[index].device)
+            * 2.0
+            - 1
             for index in floats
         }
         draws = torch.maximum(draws, _sensitivity(operator, case, storages, signs, expected, leaf))
@@ -95,7 +97,11 @@ def _sensitivity(
         ]
         difference = _clean((_leaf(operator, case, moved, leaf, expected) - expected).abs()) / _STEP
         change = difference if change is None else torch.minimum(change, difference)
-    return change.double() if change is not None else torch.zeros(expected.shape, dtype=torch.float64)
+    return (
+        change.double()
+        if change is not None
+        else torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
+    )
 
 
 def _leaf(

@@ -113,4 +113,4 @@ class RoundMaker:
 def bits(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor's elements as a flat tensor of bytes."""
     flat = tensor.detach().contiguous().flatten()
-    return flat.view(torch.uint8) if flat.numel() else flat
+    return flat.view(torch.uint8) if flat.numel() else torch.empty(0, dtype=torch.uint8)
