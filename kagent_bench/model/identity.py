@@ -67,7 +67,9 @@ def make_case(
 
 def _with_id(case: Case) -> Case:
     encoded = encode_case(case)
-    content = {key: encoded[key] for key in ("op", "args", "kwargs", "storages")}
+    content = {key: encoded[key] for key in ("op", "args", "kwargs")}
+    # Not the stored form of literals: what a compressor makes of them differs between its builds.
+    content["storages"] = [_storage_content(storage) for storage in case.storages]
     return Case(
         id=digest(content)[:ID_DIGITS],
         operator=case.operator,
@@ -167,6 +169,14 @@ def _encode_storage(storage: StorageSpec) -> dict[str, Any]:
     else:
         encoded = {"integers": [rule.low, rule.high]}
     return {"dtype": storage.dtype, "numel": storage.numel, "values": encoded}
+
+
+def _storage_content(storage: StorageSpec) -> dict[str, Any]:
+    if isinstance(storage.rule, LiteralValues):
+        values: Any = {"literal": source_digest(storage.rule.data)}
+    else:
+        values = _encode_storage(storage)["values"]
+    return {"dtype": storage.dtype, "numel": storage.numel, "values": values}
 
 
 def _decode_storage(data: dict[str, Any]) -> StorageSpec:
