@@ -136,6 +136,9 @@ def _drafts(
 ) -> list[Iterator[tuple[str, Template]]]:
     rules = rules_for(operator, name)
     templates = _templates(operator, recorded) if rules else []
+    if name.base in products.FACTORS:
+        n_factors = len(products.FACTORS[name.base])
+        templates = [template for template in templates if len(template.tensors) == n_factors]
     return [_by_rule(rule, make, templates) for rule, make in rules.items()]
 
 
