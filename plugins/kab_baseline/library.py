@@ -6,9 +6,15 @@ import re
 from functools import cache
 from importlib import resources
 
-DEVICE_TEXTS = ("device_memory.py.txt", "device_math.py.txt", "device_rows.py.txt", "device_products.py.txt", "device_copies.py.txt")
+DEVICE_TEXTS = (
+    "device_memory.py.txt",
+    "device_math.py.txt",
+    "device_rows.py.txt",
+    "device_products.py.txt",
+    "device_copies.py.txt",
+)
 """Functions that run inside a kernel."""
-HOST_TEXTS = ("host.py.txt", "host_rows.py.txt", "host_products.py.txt")
+HOST_TEXTS = ("host.py.txt", "host_rows.py.txt", "host_products.py.txt", "host_copies.py.txt")
 """Functions that allocate and launch."""
 
 _FUNCTION = re.compile(r"^(?:@triton\.jit\n)?def (\w+)\(", re.MULTILINE)
@@ -42,3 +48,10 @@ def used_by(text: str, texts: tuple[str, ...]) -> list[str]:
                 wanted.add(word)
                 pending.append(library[word])
     return [source for name, source in library.items() if name in wanted]
+
+
+def kernels_used_by(text: str, texts: tuple[str, ...]) -> list[str]:
+    """Return the sources of the library kernels that a text launches through the host functions it calls."""
+    everything = "\n".join([text, *used_by(text, texts)])
+    launched = set(re.findall(r"\b(\w+_kernel)\[", everything))
+    return [source for name, source in functions(DEVICE_TEXTS).items() if name in launched]

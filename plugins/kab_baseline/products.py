@@ -27,9 +27,7 @@ def supports(definition: Product, signature: Signature) -> bool:
 def write(definition: Product, signature: Signature) -> str:
     """Return the kernel file of an overload."""
     frame = _Product(definition, signature)
-    return assemble(
-        signature, definition.summary, [frame.kernel()], frame.host(), constants=TILE_CONSTANTS
-    )
+    return assemble(signature, definition.summary, [frame.kernel()], frame.host(), constants=TILE_CONSTANTS)
 
 
 class _Product:
@@ -49,11 +47,20 @@ class _Product:
         """Return the source of the kernel."""
         left, right = self.left, self.right
         tensors = [left, right, *self.added]
-        arguments = ["out_ptr", *(f"{name}_ptr" for name in tensors), *(f"{name}_bits" for name in self.numbers)]
-        arguments += ["n_rows", "n_columns", "n_inner", "out_strides", *(f"{name}_strides" for name in tensors)]
+        arguments = [
+            "out_ptr",
+            *(f"{name}_ptr" for name in tensors),
+            *(f"{name}_bits" for name in self.numbers),
+        ]
         arguments += [
-            f"{name}: tl.constexpr"
-            for name in ("COMPUTE", "USE_DOT", "UPCAST", "ROWS", "COLUMNS", "INNER")
+            "n_rows",
+            "n_columns",
+            "n_inner",
+            "out_strides",
+            *(f"{name}_strides" for name in tensors),
+        ]
+        arguments += [
+            f"{name}: tl.constexpr" for name in ("COMPUTE", "USE_DOT", "UPCAST", "ROWS", "COLUMNS", "INNER")
         ]
         lines = [
             "tiles_across = tl.cdiv(n_columns, COLUMNS)",
@@ -91,7 +98,9 @@ class _Product:
         lines += writer.lines
         stored = f"{writer.atom(value)}.to(out_ptr.dtype.element_ty)"
         lines.append(wrap("tl.store", [f"out_ptr + {place.format('out')}", stored, "mask=mask"], ""))
-        return "@triton.jit\n" + wrap(f"def {self.name}", arguments, ":") + "\n" + indented("\n".join(lines), 4)
+        return (
+            "@triton.jit\n" + wrap(f"def {self.name}", arguments, ":") + "\n" + indented("\n".join(lines), 4)
+        )
 
     def host(self) -> str:
         """Return the host code: check, allocate, launch, return."""
@@ -107,7 +116,8 @@ class _Product:
             ]
         lines += [f"left = {views.get(left, left)}", f"right = {views.get(right, right)}"]
         lines += [
-            "if left.shape[-1] != right.shape[-2]" + (" or len(left) != len(right):" if self.definition.batched else ":"),
+            "if left.shape[-1] != right.shape[-2]"
+            + (" or len(left) != len(right):" if self.definition.batched else ":"),
             '    raise RuntimeError(f"shapes {tuple(left.shape)} and {tuple(right.shape)} cannot be multiplied")',
         ]
         batch = "left.shape[0], " if self.definition.batched else ""
@@ -121,7 +131,10 @@ class _Product:
             lines.append(
                 f"resize_result(out, {shape}, contiguous_strides({shape}, range(len({shape}) - 1, -1, -1)))"
             )
-        added = [f"{name}.expand({shape})" if name not in views else views[name] + ".expand(size)" for name in self.added]
+        added = [
+            f"{name}.expand({shape})" if name not in views else views[name] + ".expand(size)"
+            for name in self.added
+        ]
         lines += [
             f"compute = compute_dtype({left}.dtype)",
             f"use_dot = {left}.dtype in {{torch.float16, torch.bfloat16, torch.float32}}",
@@ -137,7 +150,7 @@ class _Product:
         items += [
             "COMPUTE=compute",
             "USE_DOT=use_dot",
-            f"UPCAST={left}.device.type == \"cpu\"",
+            f'UPCAST={left}.device.type == "cpu"',
             "ROWS=rows",
             "COLUMNS=columns",
             "INNER=inner",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kab_baseline import pointwise, products, rows
-from kab_baseline.definitions import products as product_table
+from kab_baseline import copies, pointwise, products, rows
 from kab_baseline.definitions import activations, binary, normalizations, reductions, ternary, unary
+from kab_baseline.definitions import copies as copy_table
+from kab_baseline.definitions import products as product_table
 from kab_baseline.signature import Signature, Writes, read_signature
 from kagent_bench.model.names import OperatorName
 
@@ -50,6 +51,9 @@ def writer_of(signature: Signature) -> Callable[[], str] | None:
     product = product_table.OPERATORS.get(base)
     if product is not None and products.supports(product, signature):
         return lambda: products.write(product, signature)
+    copy = copy_table.OPERATORS.get(str(signature.operator))
+    if copy is not None:
+        return lambda: copies.write(copy, signature)
     return None
 
 

@@ -23,15 +23,15 @@ def _scaled(self: V, product: V, beta: V, alpha: V) -> V:
     return p.where(beta == 0, 0, beta * self) + alpha * product
 
 
-def _addmm(self: V, mat1: V, mat2: V, beta: V, alpha: V) -> V:  # noqa: PLR0913, PLR0917 - as the schema
+def _addmm(self: V, mat1: V, mat2: V, beta: V, alpha: V) -> V:
     return _scaled(self, p.matrix_product(mat1, mat2), beta, alpha)
 
 
-def _addmv(self: V, mat: V, vec: V, beta: V, alpha: V) -> V:  # noqa: PLR0913, PLR0917 - as the schema
+def _addmv(self: V, mat: V, vec: V, beta: V, alpha: V) -> V:
     return _scaled(self, p.matrix_product(mat, vec), beta, alpha)
 
 
-def _baddbmm(self: V, batch1: V, batch2: V, beta: V, alpha: V) -> V:  # noqa: PLR0913, PLR0917 - as the schema
+def _baddbmm(self: V, batch1: V, batch2: V, beta: V, alpha: V) -> V:
     return _scaled(self, p.matrix_product(batch1, batch2), beta, alpha)
 
 
