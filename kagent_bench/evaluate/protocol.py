@@ -97,7 +97,7 @@ class Channel:
             data = self._read(length, deadline, descriptors)
             try:
                 decoded = json.loads(data)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ProtocolError(str(error)) from error
             if not isinstance(decoded, dict):
                 message = "a message is a JSON object"
@@ -122,6 +122,9 @@ class Channel:
             except OSError as error:
                 raise Closed(str(error)) from error
             descriptors.extend(received)
+            if len(descriptors) > MAX_DESCRIPTORS:
+                message = f"more than {MAX_DESCRIPTORS} descriptors"
+                raise ProtocolError(message)
             if not chunk:
                 message = "end of stream"
                 raise Closed(message)
