@@ -1,0 +1,117 @@
+"""Cases derived by rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+from typing import Any
+
+import pytest
+import torch
+
+from kagent_bench.model.case import Case, TensorSpec
+from kagent_bench.model.identity import make_case
+from kagent_bench.model.names import OperatorName
+from kagent_bench.suites.recording.derive import MAX_DERIVED, derive
+from kagent_bench.suites.recording.specification import Arguments, specify
+from kagent_bench.suites.recording.trial import attempt
+
+ATEN = torch.ops.aten
+MAX_ELEMENTS = 4096
+
+
+def _derived(operator: Any, *args: Any, dtype: str = "float32", **kwargs: Any) -> list[Case]:
+    name = OperatorName.parse(str(operator))
+    arguments = specify(args, kwargs)
+    case = make_case(name, arguments.args, arguments.kwargs, arguments.storages, dtype=dtype, origin="direct")
+    return derive(operator, name, [case], dtype)
+
+
+def _rules(cases: list[Case]) -> Counter[str]:
+    return Counter(case.origin.removeprefix("derived:") for case in cases)
+
+
+def _tensors(case: Case) -> list[TensorSpec]:
+    values = [*case.args, *(value for _, value in case.kwargs)]
+    return [value for value in values if isinstance(value, TensorSpec)]
+
+
+def _random(*shape: int) -> torch.Tensor:
+    return torch.empty(shape).uniform_(-3, 3, generator=torch.Generator().manual_seed(1))
+
+
+SAMPLES = {
+    "unary": (ATEN.relu.default, (_random(5, 3),)),
+    "binary": (ATEN.add.Tensor, (_random(5, 3), _random(5, 3))),
+    "in place": (ATEN.mul_.Tensor, (_random(5, 3), _random(3))),
+    "integers": (ATEN.bitwise_and.Tensor, (torch.tensor([1, 2, 3]), torch.tensor([7, 1, 2]))),
+    "reduction": (ATEN.sum.dim_IntList, (_random(5, 3), [1], keepdim=True)),
+    "softmax": (ATEN._softmax.default, (_random(5, 3), 1, False)),
+    "product": (ATEN.mm.default, (_random(5, 3), _random(3, 4))),
+    "sum of product": (ATEN.addmm.default, (_random(4), _random(5, 3), _random(3, 4))),
+}
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES))
+def test_derived_cases_are_accepted_small_and_different(sample: str) -> None:
+    """Each case is its own, runs in eager, fits the interpreter, and its views lie in their storages."""
+    operator, args = SAMPLES[sample]
+    cases = _derived(operator, *args)
+    assert 0 < len(cases) <= MAX_DERIVED
+    assert len(cases) == len({case.id for case in cases})
+    for case in cases:
+        arguments = Arguments(args=case.args, kwargs=case.kwargs, storages=case.storages)
+        assert attempt(operator, arguments, seed=7) is not None
+        for tensor in _tensors(case):
+            assert prod(tensor.shape) <= MAX_ELEMENTS
+            if 0 not in tensor.shape:
+                reach = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride, strict=True))
+                assert tensor.offset + reach < case.storages[tensor.storage].numel
+
+
+def test_every_rule_of_a_class_has_its_share() -> None:
+    """Rules come in turn, so that the limit cuts none off."""
+    expected = {
+        "aliased",
+        "broadcast",
+        "channels_last",
+        "dimensions",
+        "empty",
+        "expanded",
+        "mixed_dtypes",
+        "offset",
+        "scalars",
+        "sizes",
+        "special",
+        "strided",
+        "ties",
+        "transposed",
+        "zero_dim",
+    }
+    assert expected == set(_rules(_derived(ATEN.add.Tensor, _random(5, 3), _random(5, 3), alpha=2)))
+    assert {"dims", "empty", "keepdim", "layouts", "out_dtypes", "sizes", "special", "ties"} == set(
+        _rules(_derived(ATEN.sum.dim_IntList, _random(5, 3), [1], keepdim=True))
+    )
+    assert {"addend", "empty", "layouts", "scalars", "sizes"} == set(
+        _rules(_derived(ATEN.addmm.default, _random(4), _random(5, 3), _random(3, 4)))
+    )
+
+
+def test_reductions_vary_dimension_and_keepdim() -> None:
+    """Negative dimensions, several, none, and both ways of keepdim."""
+    cases = _derived(ATEN.sum.dim_IntList, _random(5, 3), [1], keepdim=True)
+    assert {(-1,), (0, 2), None} <= {case.args[1] for case in cases}
+    assert {True, False} == {dict(case.kwargs)["keepdim"] for case in cases}
+
+
+def test_an_expanded_target_of_an_in_place_operator_is_refused() -> None:
+    """What eager refuses is no case."""
+    cases = _derived(ATEN.mul_.Tensor, _random(5, 3), _random(5, 3))
+    assert not any(0 in _tensors(case)[0].stride for case in cases)
+
+
+def test_operators_without_values_get_none() -> None:
+    """Views, random operators and operators of no known class are left as recorded."""
+    assert [] == _derived(ATEN.view.default, _random(6), [2, 3])
+    assert [] == _derived(ATEN.bernoulli.default, torch.full((5,), 0.3))
+    assert [] == _derived(ATEN.constant_pad_nd.default, _random(6), [1, 1])
