@@ -114,7 +114,7 @@ def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: s
 
 def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
     """Return the rules of an operator's class; a new class of operators is one more branch here."""
-    if operator_kind(operator) != "value":
+    if operator_kind(operator) != "value" or _writes_to_out(operator):
         return {}
     factors = products.FACTORS.get(name.base)
     if factors is not None:
@@ -129,6 +129,12 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
     if "keepdim" in parameters or name.base in KEEP_SHAPE | REDUCE_EVERYTHING:
         return ALONG_DIMENSIONS
     return POINTWISE if torch.Tag.pointwise in operator.tags else {}
+
+
+def _writes_to_out(operator: Any) -> bool:
+    """Whether results go to keyword arguments, which must then have exactly the result's shape."""
+    arguments = operator._schema.arguments
+    return any(item.kwarg_only and item.alias_info is not None for item in arguments)
 
 
 def _drafts(

@@ -45,7 +45,7 @@ SAMPLES = {
     "binary": (ATEN.add.Tensor, (_random(5, 3), _random(5, 3))),
     "in place": (ATEN.mul_.Tensor, (_random(5, 3), _random(3))),
     "integers": (ATEN.bitwise_and.Tensor, (torch.tensor([1, 2, 3]), torch.tensor([7, 1, 2]))),
-    "reduction": (ATEN.sum.dim_IntList, (_random(5, 3), [1], keepdim=True)),
+    "reduction": (ATEN.sum.dim_IntList, (_random(5, 3), [1], True)),
     "softmax": (ATEN._softmax.default, (_random(5, 3), 1, False)),
     "product": (ATEN.mm.default, (_random(5, 3), _random(3, 4))),
     "sum of product": (ATEN.addmm.default, (_random(4), _random(5, 3), _random(3, 4))),
