@@ -133,7 +133,7 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
 
 def _writes_to_out(operator: Any) -> bool:
     """Whether results go to keyword arguments, which must then have exactly the result's shape."""
-    arguments = operator._schema.arguments
+    arguments = operator._schema.arguments  # noqa: SLF001 - torch offers no other way to a schema
     return any(item.kwarg_only and item.alias_info is not None for item in arguments)
 
 
