@@ -218,7 +218,10 @@ class CaseJudge:
         finding = contract.check_structure(returned.structure(tree), contract.structure_of(eager.value))
         if finding is not None:
             return finding
-        described = [returned.read_leaf(item, self.layout) for item in reply.get("leaves", ())]
+        leaves = reply.get("leaves")
+        if not isinstance(leaves, list):
+            raise returned.Unreadable("leaves")
+        described = [returned.read_leaf(item, self.layout) for item in leaves]
         if len(described) != len(eager.leaves):
             raise returned.Unreadable("leaves")
         device = torch.device(self._settings.device).type
@@ -257,7 +260,7 @@ class CaseJudge:
             wrong = []
         if wrong:
             target, comparison = wrong[0]
-            if self._settings.interpreter and reply.get("bf16_arithmetic"):
+            if self._settings.interpreter and self._has_bf16() and reply.get("bf16_arithmetic"):
                 detail = (
                     "the interpreter computes bfloat16 arithmetic on raw bits; upcast to float32 or use a GPU"
                 )
@@ -415,6 +418,12 @@ class CaseJudge:
             return torch.empty(spec.shape, dtype=dtype)
         data = bytearray(after[region.offset : region.offset + region.n_bytes])
         return torch.frombuffer(data, dtype=dtype).as_strided(spec.shape, spec.stride, spec.offset)
+
+    def _has_bf16(self) -> bool:
+        """Return whether the case itself asks for bfloat16; elsewhere it is the kernel's own wrong choice."""
+        assert self._round is not None
+        tensors = (*self._round.storages, *self._round.eager.leaves)
+        return any(tensor.dtype is torch.bfloat16 for tensor in tensors)
 
     def _writable_elements(self) -> bool:
         return any(self._case.storages[storage].numel for storage in self._writable)

@@ -48,10 +48,11 @@ def check_structure(got: Any, expected: Any) -> Finding | None:
 
 
 def _same_number(got: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
-    if got[0] != "number" or expected[0] != "number" or isinstance(got[1], (str, dict, list)):
-        return False
     left, right = got[1], expected[1]
-    return bool(left == right or (math.isnan(left) and math.isnan(right)))
+    if got[0] != "number" or expected[0] != "number":
+        return False
+    both_nan = all(isinstance(number, float) and math.isnan(number) for number in (left, right))
+    return bool(left == right or both_nan)
 
 
 def _words(structure: Any) -> str:

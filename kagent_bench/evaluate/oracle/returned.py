@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAX_DIMENSIONS = 64
 """torch's own bound."""
+MAX_NESTING = 8
+"""No operator returns lists nested deeper than two."""
 
 
 class Unreadable(Exception):
@@ -87,6 +89,8 @@ def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
     if leaf.dtype not in ITEM_BYTES:
         raise Unreadable("dtype")
     dtype: torch.dtype = getattr(torch, leaf.dtype)
+    if len(leaf.shape) != len(leaf.stride):
+        raise Unreadable("dimensions")
     if 0 in leaf.shape:
         return torch.empty(leaf.shape, dtype=dtype)
     last = leaf.offset + sum((size - 1) * step for size, step in zip(leaf.shape, leaf.stride, strict=True))
@@ -97,17 +101,17 @@ def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
     return torch.frombuffer(data, dtype=dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
 
 
-def structure(tree: object) -> Any:
+def structure(tree: object, nesting: int = 0) -> Any:
     """Return the nesting of a described value: ``"tensor"``, ``"none"``, ``("number", x)``, or a list of these.
 
     Raises:
         Unreadable: it is not a description.
     """
-    if not isinstance(tree, dict) or len(tree) != 1:
+    if not isinstance(tree, dict) or len(tree) != 1 or nesting > MAX_NESTING:
         raise Unreadable("value")
     ((kind, content),) = tree.items()
     if kind == "sequence" and isinstance(content, list):
-        return [structure(item) for item in content]
+        return [structure(item, nesting + 1) for item in content]
     if kind == "tensor":
         return "tensor"
     if kind == "none":

@@ -19,7 +19,7 @@ LINEAR = frozenset(
     """
     sum mean nansum cumsum trace mm bmm addmm baddbmm addbmm mv addmv addr ger outer dot vdot inner matmul linear
     einsum tensordot kron convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-    _convolution convolution_backward convolution_overrideable slow_conv2d_forward thnn_conv2d mkldnn_convolution
+    _convolution convolution_backward convolution_overrideable _slow_conv2d_forward thnn_conv2d mkldnn_convolution
     avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d
     adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d_backward avg_pool3d_backward index_add scatter_add
     embedding_bag _embedding_bag embedding_dense_backward index_put _adaptive_avg_pool2d_backward
@@ -30,8 +30,8 @@ LINEAR = frozenset(
 
 INTERIOR = frozenset(
     """
-    tanh sinh asinh atanh expm1 log1p erfc erfinv ndtri special_ndtri special_erfcx softplus mish gelu silu elu
-    selu celu log_sigmoid log_sigmoid_forward sigmoid hardswish logit xlogy xlog1py special_xlog1py special_entr
+    tanh sinh asinh atanh expm1 log1p erfc erfinv special_ndtri special_erfcx softplus mish gelu silu elu
+    selu celu log_sigmoid log_sigmoid_forward sigmoid hardswish logit xlogy special_xlog1py special_entr
     lgamma digamma polygamma mvlgamma special_log_ndtr special_ndtr igamma igammac sinc tan cos sin acos asin acosh
     atan atan2 log log2 log10 tanh_backward sigmoid_backward gelu_backward silu_backward mish_backward
     softplus_backward elu_backward log_sigmoid_backward logit_backward logaddexp logaddexp2 angle pow
@@ -79,7 +79,7 @@ FIXED_VALUES = frozenset(
 
 TIE_INDICES = {
     "max": 1, "min": 1, "topk": 1, "sort": 1, "kthvalue": 1, "median": 1, "nanmedian": 1, "mode": 1, "cummax": 1,
-    "cummin": 1, "argmax": 0, "argmin": 0, "argsort": 0, "_aminmax": 1,
+    "cummin": 1, "argmax": 0, "argmin": 0, "argsort": 0,
 }  # fmt: skip
 """Operators with an index output that is not unique under ties, and which output that is."""
 

@@ -53,10 +53,11 @@ def _allowed(call: str, semantics: Semantics) -> bool:
 @lru_cache(maxsize=4096)
 def _is_view(name: str) -> bool:
     try:
-        operator = overload(OperatorName.parse(name))
+        # A process may claim any name, also one of an attribute that is no operator.
+        schema = schema_of(overload(OperatorName.parse(name)))
     except (AttributeError, ValueError):
         return False
-    infos = [argument.alias_info for argument in schema_of(operator).arguments]
-    returned = [value.alias_info for value in schema_of(operator).returns]
+    infos = [argument.alias_info for argument in schema.arguments]
+    returned = [value.alias_info for value in schema.returns]
     written = any(info is not None and info.is_write for info in infos)
     return not written and any(info is not None for info in returned)
