@@ -98,7 +98,7 @@ def generate(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = 
         return generate_kernels(selection, name, generator, settings, judges, progress, tolerance=tolerance)
 
 
-def evaluate(  # noqa: PLR0913 - the three optional ones are keywords
+def evaluate(
     resolved: ResolvedSettings,
     catalog: Catalog,
     progress: Progress = _SILENT,

@@ -17,6 +17,7 @@ SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "plugins").rglob("*.py")])
 MODULES = [path for path in SOURCES if path.is_relative_to(PACKAGE)]
 
 LAYERS = (
+    "version",
     "errors",
     "model",
     "hooks",
