@@ -1,0 +1,506 @@
+"""Judging a case from beginning to end, with a function of this process as the kernel."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kagent_bench.evaluate.arena import Arena
+from kagent_bench.evaluate.oracle.case_judge import CaseJudge
+from kagent_bench.evaluate.oracle.inputs import ROUNDS
+from kagent_bench.evaluate.oracle.rounds import REPEAT
+from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
+from kagent_bench.model.case import Case, UniformValues
+from kagent_bench.model.verdict import CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kagent_bench.evaluate.oracle.rounds import OracleSettings
+    from tests.unit.evaluate.oracle.conftest import CaseWriter, Judge
+
+
+def add(self: torch.Tensor, other: torch.Tensor, alpha: float = 1) -> torch.Tensor:
+    """Do what add.Tensor does."""
+    return self + alpha * other
+
+
+@pytest.fixture
+def adding(write: CaseWriter) -> Case:
+    """Return an addition with broadcasting."""
+    return write.case("add.Tensor", write.tensor(6, 5), write.tensor(5))
+
+
+# --- right ------------------------------------------------------------------------------------------------------
+
+
+def test_a_right_kernel_passes_every_round(judge: Judge, adding: Case) -> None:
+    """All distributions and the repeated first one are judged; nothing is dropped."""
+    judged = judge(adding, add)
+    assert None is judged.finding, judged.detail
+    assert [*ROUNDS, REPEAT] == judged.rounds
+    assert (6, [], True, True) == (
+        judged.tally.rounds,
+        judged.tally.dropped,
+        judged.tally.deterministic,
+        judged.tally.backendbench_passed,
+    )
+    assert set() == judged.tally.survivors
+    assert 1.9073486328125e-06 == judged.tally.tolerance
+    assert judged.tally.max_abs_error is not None
+    assert 0 < judged.tally.max_abs_error < 1e-4
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "complex64", "int64", "uint8", "bool"])
+def test_every_dtype_can_be_judged(judge: Judge, write: CaseWriter, dtype: str) -> None:
+    """The operator itself is right in each of them."""
+    operator = "logical_or.default" if dtype == "bool" else "mul.Tensor"
+    case = write.case(operator, write.tensor(33, dtype=dtype), write.tensor(33, dtype=dtype))
+    judged = judge(case, overload(case.operator))
+    assert None is judged.finding, judged.detail
+
+
+_HONEST: dict[str, Callable[[CaseWriter], Case]] = {
+    "strided": lambda write: write.case("relu.default", write.tensor(5, 7, stride=(1, 5), offset=3)),
+    "0-d": lambda write: write.case("relu.default", write.tensor()),
+    "expanded": lambda write: write.case("exp.default", write.tensor(4, 3, stride=(0, 1))),
+    "in place": lambda write: write.case("relu_.default", write.tensor(20)),
+    "in place, strided": lambda write: write.case("mul_.Tensor", write.tensor(4, 3, stride=(1, 9)), 2.0),
+    "out": lambda write: write.case("add.out", write.tensor(9), write.tensor(9), out=write.tensor(9)),
+    "view": lambda write: write.case("t.default", write.tensor(3, 4)),
+    "several outputs": lambda write: write.case("max.dim", write.tensor(9, 8), 1),
+    "a list": lambda write: write.case("cat.default", (write.tensor(2, 3), write.tensor(1, 3)), 0),
+    "outputs in a list": lambda write: write.case("split.Tensor", write.tensor(7), 3),
+    "one tensor twice": lambda write: write.case("mul.Tensor", *[write.tensor(9)] * 2),
+    "indices": lambda write: write.case("index_select.default", write.literal(torch.rand(5, 3)), 0, write.literal(torch.tensor([4, 0]))),
+    "softmax": lambda write: write.case("_softmax.default", write.tensor(4, 65), -1, 0),
+    "product": lambda write: write.case("mm.default", write.tensor(17, 33), write.tensor(33, 9)),
+    "sum": lambda write: write.case("sum.dim_IntList", write.tensor(3, 999), (1,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", _HONEST)
+def test_what_torch_does_is_right(judge: Judge, write: CaseWriter, kind: str) -> None:
+    """Eager's own output passes for every kind of call."""
+    case = _HONEST[kind](write)
+    judged = judge(case, overload(case.operator), kind="view" if kind == "view" else "value")
+    assert None is judged.finding, judged.detail
+
+
+def test_a_kernel_better_than_eager_passes(judge: Judge, write: CaseWriter) -> None:
+    """The float64 result rounded once is right where eager accumulates errors."""
+    case = write.case("sum.dim_IntList", write.tensor(3, 999, dtype="float16"), (1,))
+    judged = judge(case, lambda self, dim: self.double().sum(dim).half())
+    assert None is judged.finding, judged.detail
+
+
+# --- wrong ------------------------------------------------------------------------------------------------------
+
+
+def _write_before(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    result = self + other
+    _bytes_around(self)[0] ^= 1
+    return result
+
+
+def _bytes_around(tensor: torch.Tensor) -> Any:
+    """Return the memory that starts a little before a tensor."""
+    return (ctypes.c_uint8 * 64).from_address(tensor.data_ptr() - 64)
+
+
+def _zero_inputs(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    self.zero_()
+    other.zero_()
+    return torch.zeros(6, 5)
+
+
+def _one_nan(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    result = self + other
+    result[3, 2] = float("nan")
+    return result
+
+
+class _Sneaky(torch.Tensor):
+    """A tensor that could answer comparisons as it likes."""
+
+
+def _with_attribute(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    result = self + other
+    result.note = "hello"  # type: ignore[attr-defined]
+    return result
+
+
+_WRONG: dict[str, tuple[Callable[..., Any], str, str]] = {
+    "zeros": (lambda self, _other: torch.zeros_like(self), "values", "elements wrong; worst at ["),
+    "one element": (lambda self, other: (self + other).index_put_((torch.tensor(0),), torch.ones(5)), "values", "got 1.0"),
+    "the input": (lambda self, _other: self, "aliasing", "memory of its own"),
+    "NaN": (lambda self, _other: torch.full_like(self, float("nan")), "nan", "30 of 30"),
+    "one NaN": (_one_nan, "nan", "worst at [3, 2]: got nan"),
+    "dtype": (lambda self, other: (self + other).double(), "dtype", "has dtype float64, expected float32"),
+    "shape": (lambda self, other: (self + other).flatten(), "shape", "has shape [30], expected [6, 5]"),
+    "one element only": (lambda _self, _other: torch.zeros(1), "shape", "has shape [1], expected [6, 5]"),
+    "device": (lambda self, other: (self + other).to("meta"), "device", "is on meta, expected cpu"),
+    "None": (lambda _self, _other: None, "arity", "returned None, expected a tensor"),
+    "a list": (lambda self, other: [self + other], "arity", "returned (a tensor), expected a tensor"),
+    "a number": (lambda _self, _other: 3.0, "arity", "returned 3.0, expected a tensor"),
+    "an object": (lambda _self, _other: "text", "arity", "an object of type str"),
+    "a subclass": (lambda self, other: (self + other).as_subclass(_Sneaky), "type", "_Sneaky"),
+    "an attribute": (_with_attribute, "type", "behaviour of its own"),
+    "sparse": (lambda self, other: (self + other).to_sparse(), "layout", "torch.sparse_coo"),
+    "zeroed inputs": (_zero_inputs, "mutated_input", "argument 'self' was changed"),
+    "written outside": (_write_before, "out_of_bounds_write", "bytes before argument 'self'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", _WRONG)
+def test_a_wrong_kernel_fails_with_its_reason(judge: Judge, adding: Case, what: str) -> None:
+    """Each fault has a reason of its own and words that a kernel author can act on."""
+    kernel, reason, words = _WRONG[what]
+    judged = judge(adding, kernel)
+    assert judged.finding is not None
+    assert (CaseStatus.FAILED, reason) == (judged.finding.status, judged.finding.reason)
+    assert words in judged.finding.detail
+    assert judged.finding.detail.startswith("round 'as_given': ")
+
+
+def test_a_stored_answer_fails_in_the_next_round(judge: Judge, adding: Case) -> None:
+    """A kernel that replays its first output is wrong as soon as values are fresh."""
+    memory: list[torch.Tensor] = []
+
+    def replay(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        memory.append(self + other)
+        return memory[0].clone()
+
+    judged = judge(adding, replay)
+    assert "values" == judged.reason
+    assert ["as_given", "wide"] == judged.rounds
+
+
+def test_a_kernel_that_ignores_special_values_fails(judge: Judge, write: CaseWriter) -> None:
+    """max(x, 0) as a comparison drops NaN, where eager keeps it."""
+    case = write.case("relu.default", write.tensor(50))
+    judged = judge(case, lambda self: torch.where(self > 0, self, 0.0))
+    assert ("non_finite", "special") == (judged.reason, judged.rounds[-1])
+
+
+def _fresh(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return self + other
+
+
+def _write_both(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    self.add_(other)
+    other.zero_()
+    return self
+
+
+def _return_a_copy(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return self.add_(other).clone()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "reason"),
+    [
+        (_fresh, "aliasing"),
+        (_return_a_copy, "aliasing"),
+        (lambda self, other: self.add_(other).t(), "aliasing"),
+        (lambda self, _other: self, "values"),
+        (_write_both, "mutated_input"),
+    ],
+    ids=["a fresh result", "a copy", "another view", "nothing written", "the other argument too"],
+)
+def test_an_in_place_operator_must_do_exactly_that(
+    judge: Judge, write: CaseWriter, kernel: Callable[..., Any], reason: str
+) -> None:
+    """The argument is changed, and it is what comes back; nothing else is changed."""
+    case = write.case("add_.Tensor", write.tensor(4, 4), write.tensor(4, 4))
+    assert reason == judge(case, kernel).reason
+
+
+def test_an_out_argument_must_be_written_and_returned(judge: Judge, write: CaseWriter) -> None:
+    """A right tensor in other memory is not what out= asks for."""
+    case = write.case("add.out", write.tensor(9), write.tensor(9), out=write.tensor(9))
+    assert "aliasing" == judge(case, lambda self, other, **_: self + other).reason
+    assert "values" == judge(case, lambda _self, _other, out: out).reason
+
+
+def test_a_write_between_the_elements_of_a_view_fails(judge: Judge, write: CaseWriter) -> None:
+    """An in-place operator on a strided view may not touch what the view skips."""
+
+    def careless(self: torch.Tensor, other: float) -> torch.Tensor:
+        torch.as_strided(self, (9,), (1,)).mul_(other)
+        return self
+
+    case = write.case("mul_.Tensor", write.tensor(5, stride=(2,)), 2.0)
+    judged = judge(case, careless)
+    assert "out_of_bounds_write" == judged.reason
+    assert "between those" in judged.detail
+
+
+def test_a_kernel_that_is_not_deterministic_is_told_from_a_wrong_one(judge: Judge, write: CaseWriter) -> None:
+    """Other bits within the tolerance pass, and are noted."""
+    calls: list[int] = []
+
+    def wavering(self: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        return self.exp() * (1 + 2e-7 * (len(calls) % 2))
+
+    case = write.case("exp.default", write.tensor(64, rule=UniformValues(low=-1.0, high=1.0)))
+    judged = judge(case, wavering)
+    assert None is judged.finding, judged.detail
+    assert judged.tally.deterministic is False
+
+
+def test_ties_may_select_another_index(judge: Judge, write: CaseWriter) -> None:
+    """The last index of a maximum is as right as the first; a wrong index is not."""
+    case = write.case("max.dim", write.tensor(4, 50, dtype="int64"), 1)
+
+    def last(self: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+        values, _ = self.max(dim)
+        return values, self.size(dim) - 1 - self.flip(dim).argmax(dim)
+
+    judged = judge(case, last)
+    assert None is judged.finding, judged.detail
+    assert (
+        "values"
+        == judge(case, lambda self, dim: (self.max(dim)[0], torch.zeros(4, dtype=torch.int64))).reason
+    )
+
+
+# --- not judged -------------------------------------------------------------------------------------------------
+
+
+def test_an_unstable_reference_judges_nobody(judge: Judge, adding: Case) -> None:
+    """A reference that differs from itself ends the case before the kernel is called."""
+
+    def unstable(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        return self + other + torch.rand(5)
+
+    judged = judge(adding, add, operator=unstable)
+    assert judged.finding is not None
+    assert (CaseStatus.NOT_JUDGED, "unstable_reference") == (judged.finding.status, judged.reason)
+    assert [] == judged.rounds
+
+
+def test_a_reference_that_raises_judges_nobody(judge: Judge, write: CaseWriter) -> None:
+    """A call that eager refuses says nothing about a kernel."""
+    case = write.case("mm.default", write.tensor(2, 3), write.tensor(2, 3))
+    judged = judge(case, torch.mm)
+    assert judged.finding is not None
+    assert (CaseStatus.NOT_JUDGED, "reference_raises") == (judged.finding.status, judged.reason)
+
+
+def test_a_case_that_does_not_fit_is_skipped(judge: Judge, write: CaseWriter) -> None:
+    """Ten terabytes are too large, not wrong; so is an operator that runs out of memory itself."""
+    huge = write.case("relu.default", write.tensor(10 << 38))
+    judged = judge(huge, torch.relu)
+    assert judged.finding is not None
+    assert (CaseStatus.SKIPPED, "too_large") == (judged.finding.status, judged.reason)
+    assert str(10 << 40) in judged.detail
+    write.storages.clear()
+
+    def greedy(self: torch.Tensor) -> torch.Tensor:
+        return torch.empty(1 << 60) + self
+
+    small = write.case("relu.default", write.tensor(3))
+    assert "too_large" == judge(small, torch.relu, operator=greedy).reason
+
+
+def test_rounds_that_eager_refuses_are_dropped_and_noted(judge: Judge, adding: Case) -> None:
+    """A distribution under which eager raises, or gives only NaN, does not count against the kernel."""
+
+    def picky(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        if not bool(self.isfinite().all()):
+            raise RuntimeError("not finite")
+        if torch.equal(self, self.round()):
+            return self + other * float("nan")
+        return self + other
+
+    judged = judge(adding, add, operator=picky)
+    assert None is judged.finding, judged.detail
+    assert ["integers", "special"] == judged.tally.dropped
+    assert ["as_given", "wide", "late_wide", REPEAT] == judged.rounds
+
+
+def test_empty_outputs_prove_nothing(judge: Judge, write: CaseWriter) -> None:
+    """Metadata is checked, and the case is vacuous, not passed."""
+    case = write.case("relu.default", write.tensor(0, 3))
+    judged = judge(case, torch.relu)
+    assert judged.finding is not None
+    assert (CaseStatus.NOT_JUDGED, "vacuous") == (judged.finding.status, judged.reason)
+    assert "shape" == judge(case, lambda _self: torch.empty(3, 0)).reason
+
+
+def test_values_of_random_operators_are_not_compared(judge: Judge, write: CaseWriter) -> None:
+    """Metadata is all that can be right; a wrong shape still fails."""
+    case = write.case("bernoulli.default", write.tensor(9, rule=UniformValues(low=0.0, high=1.0)))
+    judged = judge(case, lambda _self: torch.zeros(9), kind="random")
+    assert judged.finding is not None
+    assert (CaseStatus.NOT_JUDGED, "metadata_only") == (judged.finding.status, judged.reason)
+    assert "shape" == judge(case, lambda _self: torch.zeros(8), kind="random").reason
+    assert "dtype" == judge(case, lambda _self: torch.zeros(9).double(), kind="random").reason
+
+
+def test_bfloat16_arithmetic_of_the_interpreter_is_not_held_against_a_kernel(
+    judge: Judge, write: CaseWriter, oracle_settings: OracleSettings
+) -> None:
+    """Wrong values after such arithmetic are not judged in the interpreter; on a device they are wrong."""
+    case = write.case("relu.default", write.tensor(9, dtype="bfloat16"))
+
+    def wrong(self: torch.Tensor) -> torch.Tensor:
+        return torch.ones_like(self)
+
+    said = {"bf16_arithmetic": True}
+    assert "interpreter" == judge(case, wrong, reply=said).reason
+    assert "values" == judge(case, wrong).reason
+    compiled = type(judge)(replace(oracle_settings, interpreter=False))
+    assert "values" == compiled(case, wrong, reply=said).reason
+
+
+def test_bfloat16_is_no_excuse_where_the_case_has_none(judge: Judge, adding: Case) -> None:
+    """A float32 kernel that computes in bfloat16 is wrong on any machine."""
+    assert (
+        "values"
+        == judge(adding, lambda _self, _other: torch.zeros(6, 5), reply={"bf16_arithmetic": True}).reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "survivors"),
+    [(torch.zeros(9), {"zeros", "input", "shuffled"}), (torch.ones(9), {"ones", "input", "shuffled"})],
+)
+def test_a_case_that_controls_pass_is_weak(
+    judge: Judge, write: CaseWriter, values: torch.Tensor, survivors: set[str]
+) -> None:
+    """Rectified constants are what trivial kernels return too, and the record says which."""
+    case = write.case("relu.default", write.literal(values))
+    judged = judge(case, torch.relu, operator=lambda self: self.clone())
+    assert None is judged.finding
+    assert survivors == judged.tally.survivors
+
+
+# --- who did the work -------------------------------------------------------------------------------------------
+
+
+def test_letting_the_library_compute_is_rejected(
+    judge: Judge, adding: Case, oracle_settings: OracleSettings
+) -> None:
+    """A right result by torch's own operator is rejected by default, and only labelled on request."""
+    said = {"calls": ["aten.add.Tensor", "aten.empty_like.default"]}
+    judged = judge(adding, add, reply=said)
+    assert judged.finding is not None
+    assert (CaseStatus.REJECTED, "library_compute") == (judged.finding.status, judged.reason)
+    assert "aten.add.Tensor" in judged.detail
+    assert "empty_like" not in judged.detail
+    lenient = type(judge)(replace(oracle_settings, policy="report"))(adding, add, reply=said)
+    assert None is lenient.finding
+    assert {"aten.add.Tensor", "aten.empty_like.default"} == lenient.tally.calls
+
+
+def test_a_result_without_a_launch_is_rejected(judge: Judge, adding: Case) -> None:
+    """Nobody computes thirty numbers without a kernel of the file."""
+    judged = judge(adding, add, reply={"launches": 0})
+    assert judged.finding is not None
+    assert (CaseStatus.REJECTED, "no_kernel") == (judged.finding.status, judged.reason)
+
+
+def test_a_wrong_result_is_wrong_before_it_is_rejected(judge: Judge, adding: Case) -> None:
+    """The more useful finding comes first."""
+    assert "values" == judge(adding, lambda _self, _other: torch.zeros(6, 5), reply={"launches": 0}).reason
+
+
+# --- lies -------------------------------------------------------------------------------------------------------
+
+JSON_LIKE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"leaves": 5},
+        {"leaves": None},
+        {"leaves": {}},
+        {"leaves": []},
+        {"leaves": [5]},
+        {"value": 5},
+        {"value": None},
+        {"value": {"sequence": 5}},
+        {"value": {"number": 10**4000}},
+        {"value": {"sequence": [{"tensor": 0}, {"tensor": 1}]}},
+    ],
+    ids=str,
+)
+def test_a_lie_about_the_outputs_is_a_failure(judge: Judge, adding: Case, lie: dict[str, Any]) -> None:
+    """A process that misdescribes what it returned fails; it does not bring the judge down."""
+    judged = judge(adding, add, reply=lie)
+    assert judged.finding is not None
+    assert CaseStatus.FAILED is judged.finding.status
+    assert judged.reason in {"unreadable_output", "arity"}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lies=st.dictionaries(
+        st.sampled_from(["value", "leaves", "launches", "calls", "bf16_arithmetic"]), JSON_LIKE, min_size=1
+    )
+)
+def test_no_reply_brings_the_judge_down(judge: Judge, adding: Case, lies: dict[str, Any]) -> None:
+    """Any JSON anywhere in a reply ends in a finding or in a right result."""
+    judged = judge(adding, add, reply=lies)
+    assert judged.finding is None or judged.finding.status in {CaseStatus.FAILED, CaseStatus.REJECTED}
+
+
+def test_guard_bands_are_secret_and_fresh(oracle_settings: OracleSettings, adding: Case) -> None:
+    """What lies around the inputs cannot be foreseen, and differs from round to round."""
+    judge = CaseJudge(
+        adding, "value", overload(adding.operator), semantics_of(adding.operator), oracle_settings
+    )
+    assert None is judge.open()
+    assert judge.layout is not None
+    arena = Arena(judge.layout.n_bytes)
+    guards = []
+    for _ in range(2):
+        judge.fill(arena)
+        guards.append(arena.memory[: judge.layout.regions[0].offset])
+        assert judge.advance()
+    arena.close()
+    assert guards[0] != guards[1]
+    assert 100 < len(set(guards[0]))
+
+
+def test_the_output_may_lie_anywhere_in_memory(judge: Judge, adding: Case) -> None:
+    """A transposed or padded result is read element by element."""
+
+    def padded(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        room = torch.full((6, 100), float("nan"))
+        room[:, 10:15] = self + other
+        return room[:, 10:15]
+
+    assert None is judge(adding, padded).finding
+    assert None is judge(adding, lambda self, other: (self + other).t().contiguous().t()).finding
+
+
+def test_the_header_for_the_candidate_holds_no_expected_value(
+    oracle_settings: OracleSettings, adding: Case
+) -> None:
+    """The arena holds inputs and noise; the right result is nowhere in it."""
+    judge = CaseJudge(
+        adding, "value", overload(adding.operator), semantics_of(adding.operator), oracle_settings
+    )
+    assert None is judge.open()
+    assert judge.layout is not None
+    assert judge._round is not None
+    arena = Arena(judge.layout.n_bytes)
+    judge.fill(arena)
+    right = judge._round.eager.leaves[0].numpy().tobytes()
+    assert -1 == arena.memory.find(right[:16])
+    arena.close()

@@ -1,0 +1,58 @@
+"""Who did the work: calls of the library, classified."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kagent_bench.evaluate.oracle.semantics import semantics_of
+from kagent_bench.evaluate.oracle.work import library_calls
+from kagent_bench.model.names import OperatorName
+
+RELU = semantics_of(OperatorName.parse("relu.default"))
+CLONE = semantics_of(OperatorName.parse("clone.default"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    """
+    aten.empty_like.default aten.empty.memory_format aten.new_empty.default aten.empty_strided.default
+    aten.view.default aten.transpose.int aten.expand.default aten.as_strided.default aten.select.int
+    aten.slice.Tensor aten.unsqueeze.default aten.permute.default aten.squeeze.dim aten.t.default
+    aten.zeros.default aten.full.default aten.copy_.default aten.clone.default aten._to_copy.default
+    aten.fill_.Scalar aten.detach.default aten._local_scalar_dense.default prim.device.default
+    """.split(),
+)
+def test_memory_views_and_copies_are_allowed(call: str) -> None:
+    """An honest kernel allocates, looks and fills; that is not computing."""
+    assert () == library_calls([call], RELU)
+
+
+@pytest.mark.parametrize(
+    "call",
+    """
+    aten.relu.default aten.relu_.default aten.clamp_min.default aten.add.Tensor aten.mul.Scalar aten.mm.default
+    aten._softmax.default aten.sum.dim_IntList aten.where.self aten.index.Tensor aten.gather.default
+    aten.convolution.default aten.add_.Tensor aten.add.out torchvision.nms.default inductor.accumulate.default
+    aten.nonsense.default aten.__class__.__name__ aten..x nothing
+    """.split(),
+)
+def test_computing_is_named(call: str) -> None:
+    """Whatever computes, and whatever is not known, is the library's work."""
+    assert (call,) == library_calls([call, "aten.empty_like.default"], RELU)
+
+
+@pytest.mark.parametrize(
+    "call", ["aten.clone.default", "aten.copy_.default", "aten._to_copy.default", "aten.zeros.default"]
+)
+def test_a_copy_is_the_work_where_the_operator_is_a_copy(call: str) -> None:
+    """A kernel for clone may not let torch clone; it may still allocate and look."""
+    assert (call,) == library_calls([call, "aten.empty_like.default", "aten.view.default"], CLONE)
+
+
+@given(calls=st.lists(st.text(max_size=20).map("aten.".__add__) | st.text(max_size=20)))
+def test_no_claimed_name_brings_the_judge_down(calls: list[str]) -> None:
+    """A process may claim any text as the name of a call."""
+    named = library_calls(calls, RELU)
+    assert list(named) == sorted(set(named) & set(calls))
