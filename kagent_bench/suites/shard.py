@@ -81,6 +81,8 @@ class Shard:
             raise self._damaged(str(error)) from error
         self.kinds = {OperatorName.parse(name): kind for name, kind in rows}
         """Kind of every operator of the shard."""
+        self.absent: dict[str, dict[str, int]] = json.loads(self.facts.get("absent", "{}"))
+        """Operators that were called but have no case, with the number of calls by reason."""
 
     def cases(self, operator: OperatorName, limit: int) -> Iterator[Case]:
         """Yield the first ``limit`` cases of an operator, all with 0.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,8 +26,8 @@ MAX_BACKWARD = 24
 MAX_REFERENCE = 100
 """Reference inputs of one OpInfo that all run."""
 
-STOP_SAMPLES = 500
-"""Samples of one OpInfo after which no more are made; a dozen have more, up to thousands."""
+STOP_FACTOR = 6
+"""Times these numbers, after which no more samples are made; a few dozen OpInfos have more, up to thousands."""
 
 EVERY_FURTHER_SAMPLE = 7
 """Of the samples after these, one in so many: long lists are products of a few settings, and slow."""
@@ -59,25 +60,24 @@ def _run_opinfo(
     recorder: CallRecorder,
     said: Callable[[str], None],
 ) -> None:
-    differentiable = opinfo.supports_autograd and dtype in opinfo.supported_backward_dtypes("cpu")
-    for index, sample in enumerate(
-        _samples(opinfo, "sample_inputs", dtype, said, requires_grad=differentiable)
-    ):
-        if index >= STOP_SAMPLES:
-            break
-        if index >= MAX_SAMPLES and index % EVERY_FURTHER_SAMPLE:
-            continue
-        plain = _detached(sample)
-        _record(recorder, opinfo.op, plain, "direct")
+    for sample in _some(_samples(opinfo, "sample_inputs", dtype, said), MAX_SAMPLES):
+        _record(recorder, opinfo.op, sample, "direct")
         if opinfo.inplace_variant is not None:
-            _record(recorder, opinfo.inplace_variant, plain.transform(_copied), "inplace")
-        if differentiable and (index < MAX_BACKWARD or not index % EVERY_FURTHER_SAMPLE):
+            _record(recorder, opinfo.inplace_variant, sample.transform(_copied), "inplace")
+    if opinfo.supports_autograd and dtype in opinfo.supported_backward_dtypes("cpu"):
+        # Made anew: some samples exist only with, others only without gradients.
+        for sample in _some(_samples(opinfo, "sample_inputs", dtype, said, requires_grad=True), MAX_BACKWARD):
             _record_backward(recorder, opinfo, sample)
     if opinfo.reference_inputs_func is not None:
-        references = _samples(opinfo, "reference_inputs", dtype, said, requires_grad=False)
-        for index, sample in enumerate(references):
-            if index < MAX_REFERENCE or not index % EVERY_FURTHER_SAMPLE:
-                _record(recorder, opinfo.op, sample, "reference")
+        for sample in _some(_samples(opinfo, "reference_inputs", dtype, said), MAX_REFERENCE):
+            _record(recorder, opinfo.op, sample, "reference")
+
+
+def _some(samples: Iterator[Any], n_first: int) -> Iterator[Any]:
+    """Yield the first samples, then a share of the further ones, up to a limit."""
+    for index, sample in enumerate(islice(samples, n_first * STOP_FACTOR)):
+        if index < n_first or not index % EVERY_FURTHER_SAMPLE:
+            yield sample
 
 
 def _samples(
@@ -86,7 +86,7 @@ def _samples(
     dtype: torch.dtype,
     said: Callable[[str], None],
     *,
-    requires_grad: bool,
+    requires_grad: bool = False,
 ) -> Iterator[Any]:
     """Yield samples until there are no more or the OpInfo's own code fails."""
     torch.manual_seed(SEED)
@@ -130,10 +130,6 @@ def _record_backward(recorder: CallRecorder, opinfo: Any, sample: Any) -> None:
 
 def _differentiable(tree: Any) -> list[torch.Tensor]:
     return [item for item in tree_leaves(tree) if isinstance(item, torch.Tensor) and item.requires_grad]
-
-
-def _detached(sample: Any) -> Any:
-    return sample.transform(lambda item: item.detach() if isinstance(item, torch.Tensor) else item)
 
 
 def _copied(item: Any) -> Any:

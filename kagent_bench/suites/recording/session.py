@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -47,12 +48,19 @@ def record(dtype: str, path: Path, only: frozenset[str] | None) -> None:
         warnings.simplefilter("ignore")
         run_samples(opinfos, getattr(torch, dtype), recorder, notes.append)
         operators = list(_operators(recorder, dtype))
+    known = {item.operator for item in operators}
     left_out = {
         OperatorName.parse(str(operator)): counts
         for operator, counts in recorder.left_out().items()
         if operator.namespace == "aten"
     }
-    facts = {"dtype": dtype, "torch": torch.__version__, "notes": "\n".join(notes)}
+    absent = {str(name): counts for name, counts in left_out.items() if name not in known}
+    facts = {
+        "dtype": dtype,
+        "torch": torch.__version__,
+        "absent": json.dumps(absent, sort_keys=True),
+        "notes": "\n".join(notes),
+    }
     write_shard(path, operators, left_out, facts)
 
 
