@@ -79,6 +79,11 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._calls: list[_Call] = []
         self._left_out: list[tuple[torch._ops.OpOverload, str]] = []
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keep torch from importing its compiler and from guarding every call against it."""
+        return False
+
     def __torch_dispatch__(
         self,
         func: Any,

@@ -51,7 +51,7 @@ ALONG_DIMENSIONS: dict[str, Rule] = {
     "dims": reductions.dims,
     "layouts": reductions.layouts,
     "keepdim": reductions.keepdim,
-    "special": values.special,
+    "special": reductions.special,
     "empty": reductions.empty,
     "ties": values.ties,
     "scalars": values.scalars,
@@ -123,6 +123,7 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
             "layouts": partial(products.layouts, factors=factors),
             "empty": partial(products.empty, factors=factors),
             "addend": partial(products.addend, factors=factors),
+            "special": partial(products.special, factors=factors),
             "scalars": values.scalars,
         }
     parameters = {argument.name for argument in operator._schema.arguments}  # noqa: SLF001

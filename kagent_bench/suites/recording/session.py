@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.testing._internal import common_utils
 from torch.testing._internal.common_methods_invocations import op_db
 
 from kagent_bench.model.identity import make_case
@@ -41,6 +42,8 @@ def record(dtype: str, path: Path, only: frozenset[str] | None) -> None:
     torch.set_num_threads(1)
     # Samples are seeded thousands of times; seeding devices that are not there takes 1 ms each.
     torch.manual_seed = torch.default_generator.manual_seed
+    # Each iterator of samples walks the stack for the test that it belongs to, half of the time; there is none.
+    common_utils.extract_test_fn = lambda: None
     recorder = CallRecorder()
     notes: list[str] = []
     opinfos = [item for item in op_db if only is None or item.name in only]
@@ -76,8 +79,7 @@ def _operators(recorder: CallRecorder, dtype: str) -> Iterator[OperatorCases]:
 
 def _fresh_cases(operator: Any, name: OperatorName, recorded: list[Recorded], dtype: str) -> list[Case]:
     """Return the most different recorded calls as cases, each once, with fresh values where possible."""
-    plain = [item.arguments for item in recorded if item.origin != "reference"]
-    ranges = pooled_ranges(plain or [item.arguments for item in recorded])
+    ranges = pooled_ranges([(item.arguments, item.origin) for item in recorded])
     cases: dict[str, Case] = {}
     for index in by_gain([features(item.arguments, item.origin) for item in recorded])[:MAX_RECORDED]:
         item = recorded[index]

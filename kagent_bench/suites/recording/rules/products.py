@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf, nan, prod
 from typing import TYPE_CHECKING
 
+from kagent_bench.model.case import LiteralValues
+from kagent_bench.suites.recording.elements import is_floating
+from kagent_bench.suites.recording.literals import encode_floats
 from kagent_bench.suites.recording.template import New, permuted
 
 if TYPE_CHECKING:
@@ -41,6 +45,9 @@ SIZES = (
     {"b": 1, "m": 3, "k": 1023, "n": 2},
 )
 """Dimensions that fill tiles of 16 and 32 exactly, by one too many, and hardly at all."""
+
+ORDINARY = (0.5, -2.5, 3.0, 0.25, -0.125, 1.0, -0.75)
+"""What stands beside special values; seven, so that the pattern shifts against rows."""
 
 EMPTY = (
     {"b": 2, "m": 5, "k": 0, "n": 3},
@@ -84,6 +91,20 @@ def addend(template: Template, factors: tuple[str, ...]) -> Iterator[Template]:
     m, n = SIZES[0]["m"], SIZES[0]["n"]
     for shape in ((), (1,), (n,), (1, n), (m, 1)):
         yield template.with_tensors({**plain, slots[0]: New(shape=shape)})
+
+
+def special(template: Template, factors: tuple[str, ...]) -> Iterator[Template]:
+    """NaN and infinities in a few places of each argument in turn: they reach their row or column only."""
+    slots = [slot for slot, _ in template.tensors]
+    if not all(is_floating(template.dtype(slot)) for slot in slots):
+        return
+    plain = {slot: New(shape=_shape(f, SIZES[0])) for slot, f in zip(slots, factors, strict=True)}
+    for slot in slots:
+        shape = plain[slot].shape
+        numbers = [ORDINARY[index % len(ORDINARY)] for index in range(prod(shape))]
+        numbers[0], numbers[len(numbers) // 2], numbers[-1] = nan, inf, -inf
+        data = encode_floats(numbers, template.dtype(slot))
+        yield template.with_tensors({**plain, slot: New(shape=shape, rule=LiteralValues(data=data))})
 
 
 def _shape(factor: str, size: dict[str, int]) -> Shape:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import TYPE_CHECKING
 
-from kagent_bench.model.case import SymbolSpec
+from kagent_bench.model.case import LiteralValues, SymbolSpec
 from kagent_bench.suites.recording.elements import is_floating
+from kagent_bench.suites.recording.literals import encode_floats
+from kagent_bench.suites.recording.rules import values
 from kagent_bench.suites.recording.template import New, permuted
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ SHAPES: tuple[Shape, ...] = (
 """Long and short along each dimension, around block edges."""
 
 CUBE = (5, 9, 13)
+
+ORDINARY = (0.5, -2.5, 3.0, 0.25, -0.125)
+"""What stands beside a special value."""
 
 
 def sizes(template: Template) -> Iterator[Template]:
@@ -76,6 +82,27 @@ def layouts(template: Template) -> Iterator[Template]:
     for view in views:
         for dim in (-1, 0):
             yield from _along(_resized(template, view), dim)
+
+
+def special(template: Template) -> Iterator[Template]:
+    """Rows of ordinary values with one special value each, the last ones with two."""
+    (slot, _), *_ = template.tensors
+    if not is_floating(template.dtype(slot)):
+        return
+    rows = [_row(index, value) for index, value in enumerate(values.SPECIAL)]
+    rows += [[nan, inf, *ORDINARY], [inf, -inf, *ORDINARY], [-0.0] * (len(ORDINARY) + 2)]
+    data = encode_floats([item for row in rows for item in row], template.dtype(slot))
+    shape = (len(rows), len(rows[0]))
+    matrix = template.with_tensors({slot: New(shape=shape) for slot, _ in template.tensors})
+    literal = matrix.with_tensors({slot: New(shape=shape, rule=LiteralValues(data=data))})
+    yield from _along(literal, -1)
+    yield from _along(literal, 0)
+
+
+def _row(index: int, value: float) -> list[float]:
+    row = [*ORDINARY, 0.75, 1.0]
+    row[index % len(row)] = value
+    return row
 
 
 def out_dtypes(template: Template) -> Iterator[Template]:

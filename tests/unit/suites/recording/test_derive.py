@@ -92,7 +92,7 @@ def test_every_rule_of_a_class_has_its_share() -> None:
     assert {"dims", "empty", "keepdim", "layouts", "out_dtypes", "sizes", "special", "ties"} == set(
         _rules(_derived(ATEN.sum.dim_IntList, _random(5, 3), [1], keepdim=True))
     )
-    assert {"addend", "empty", "layouts", "scalars", "sizes"} == set(
+    assert {"addend", "empty", "layouts", "scalars", "sizes", "special"} == set(
         _rules(_derived(ATEN.addmm.default, _random(4), _random(5, 3), _random(3, 4)))
     )
 

@@ -18,7 +18,7 @@ ATEN = torch.ops.aten
 def _fresh(operator: Any, *args: Any, **kwargs: Any) -> list[bool]:
     """Tell for each storage whether its values became fresh."""
     arguments = specify(args, kwargs)
-    found = freshen(operator, arguments, pooled_ranges([arguments]))
+    found = freshen(operator, arguments, pooled_ranges([(arguments, "direct")]))
     assert found is not None
     return [isinstance(storage.rule, UniformValues) for storage in found.storages]
 
