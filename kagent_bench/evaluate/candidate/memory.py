@@ -45,8 +45,16 @@ class Call:
         self.regions = [tuple(region) for region in header["regions"]]
         self._dtypes = [getattr(torch, name) for name in header["dtypes"]]
         self.storages = [self._storage(*region) for region in self.regions]
-        self.args = [self._build(decode_value(value)) for value in header["args"]]
-        self.kwargs = {name: self._build(decode_value(value)) for name, value in header["kwargs"].items()}
+        self._args = [decode_value(value) for value in header["args"]]
+        self._kwargs = {name: decode_value(value) for name, value in header["kwargs"].items()}
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Return positional and keyword arguments for one call, laid over the arena anew.
+
+        An operator such as ``unsqueeze_`` changes how its argument looks at memory; the next call must not see that.
+        """
+        args = [self._build(value) for value in self._args]
+        return args, {name: self._build(value) for name, value in self._kwargs.items()}
 
     def _storage(self, offset: int, n_bytes: int) -> Storage:
         if self._device.type == "cpu":

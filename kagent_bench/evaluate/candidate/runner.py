@@ -127,8 +127,9 @@ def _judge_call(
     OBSERVER.reset(turn)
     try:
         call.to_device()
+        args, kwargs = call.arguments()
         with torch.no_grad(), watch:
-            value = function(*call.args, **call.kwargs)
+            value = function(*args, **kwargs)
         reply = describe(value, call, memory)
         call.from_device()
     except TooLarge as error:
@@ -158,7 +159,8 @@ def _device_is_lost() -> bool:
 
 def _does_not_fit(function: Callable[..., Any], call: Call) -> bool:
     try:
-        inspect.signature(function).bind(*call.args, **call.kwargs)
+        args, kwargs = call.arguments()
+        inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
         return True
     except ValueError:

@@ -127,7 +127,8 @@ class Judge:
             while True:
                 assert judge._round is not None
                 names.append(judge._round.name)
-                value = kernel(*call.args, **call.kwargs)
+                args, kwargs = call.arguments()
+                value = kernel(*args, **kwargs)
                 described = describe(value, call, arena.memory)
                 finding = judge.judge({**described, "launches": 1, "calls": [], **(reply or {})}, arena)
                 if finding is not None or not judge.advance():

@@ -222,6 +222,17 @@ def test_an_in_place_operator_must_do_exactly_that(
     assert reason == judge(case, kernel).reason
 
 
+@pytest.mark.parametrize("operator", ["unsqueeze_.default", "t_.default", "squeeze_.default"])
+def test_an_operator_that_changes_a_view_does_not_drift(
+    judge: Judge, write: CaseWriter, operator: str
+) -> None:
+    """Each call sees the argument as the case has it, however often the operator is called."""
+    case = write.case(operator, write.tensor(1, 4), *[0] * (operator == "unsqueeze_.default"))
+    judged = judge(case, overload(case.operator), kind="view")
+    assert None is judged.finding, judged.detail
+    assert 5 == judged.tally.rounds
+
+
 def test_an_out_argument_must_be_written_and_returned(judge: Judge, write: CaseWriter) -> None:
     """A right tensor in other memory is not what out= asks for."""
     case = write.case("add.out", write.tensor(9), write.tensor(9), out=write.tensor(9))
