@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,9 @@ def assemble(
     head = f'"""{signature.operator}: {summary}\n\n{signature.schema}\n"""\n'
     preamble = "\n".join([*imports, *([""] if imports else []), "import torch", "import triton"])
     preamble += "\nimport triton.language as tl\n"
-    settings = "".join(f"{name} = {value}\n" for name, value in constants.items() if name in everything)
+    settings = "".join(
+        f"{name} = {value}\n" for name, value in constants.items() if re.search(rf"\b{name}\b", everything)
+    )
     if "TRITON_DTYPES" in everything:
         rows = "".join(f"    torch.{name}: tl.{_TRITON.get(name, name)},\n" for name in DTYPES)
         settings += f"TRITON_DTYPES = {{\n{rows}}}\n"

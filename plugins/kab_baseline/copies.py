@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from kab_baseline.definitions.copies import Copy
     from kab_baseline.signature import Signature
 
+SCATTER = {"SCATTER_BLOCK": 128, "SCATTER_CHUNK": 32}
+"""Elements of the result in a program that scatters, and how many indices it looks at together."""
+
 
 def write(definition: Copy, signature: Signature) -> str:
     """Return the kernel file of an overload."""
     body = "\n".join(definition.lines)
     kernels = kernels_used_by(body, HOST_TEXTS)
-    return assemble(signature, definition.summary, kernels, body, constants={"BLOCK": BLOCK})
+    return assemble(signature, definition.summary, kernels, body, constants={"BLOCK": BLOCK, **SCATTER})

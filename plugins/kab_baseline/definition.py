@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from kab_baseline.primitives import parameter_names
+
 
 class Result(Enum):
     """Data type of an elementwise result."""
@@ -30,6 +32,12 @@ class Variant:
     body: Callable[..., Any]
     """The formula over primitives. Its parameters are named after arguments of the schema."""
     result: Result = Result.COMMON
+    names: tuple[str, ...] | None = None
+    """Names of the body's operands, where its own signature does not tell."""
+
+    def operand_names(self) -> tuple[str, ...]:
+        """Return the names of the body's operands: arguments of the schema."""
+        return parameter_names(self.body) if self.names is None else self.names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +56,10 @@ class Pointwise:
     """Host expression for a number argument that the kernel cannot take as it is; may use ``dtype``."""
     checks: tuple[tuple[str, str], ...] = ()
     """Host conditions under which eager refuses, each with the message; may use ``dtype``."""
+    ignores: tuple[str, ...] = ()
+    """Arguments that have no influence on the result."""
+    dtype: str = ""
+    """Host expression of the data type where operands are not promoted with each other."""
     contiguous: bool = False
     """Whether a new result is contiguous whatever the layout of the operands."""
 
@@ -61,6 +73,9 @@ def pointwise(
     unpromoted: tuple[str, ...] = (),
     numbers: Mapping[str, str] | None = None,
     checks: tuple[tuple[str, str], ...] = (),
+    ignores: tuple[str, ...] = (),
+    dtype: str = "",
+    contiguous: bool = False,
 ) -> Pointwise:
     """Return the definition of an elementwise operator that has one formula."""
     return Pointwise(
@@ -70,6 +85,9 @@ def pointwise(
         unpromoted=unpromoted,
         numbers=numbers or {},
         checks=checks,
+        ignores=ignores,
+        dtype=dtype,
+        contiguous=contiguous,
     )
 
 
@@ -131,3 +149,27 @@ class Product:
     """Whether operands and result have a leading batch dimension."""
     result_view: str = "out"
     """Host expression of the result as a matrix or batch of matrices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """A pointwise formula that ``reduction`` sums up: 0 for each element, 1 the mean, 2 the sum."""
+
+    summary: str
+    """The formula in words, for the docstring of the file."""
+    body: Callable[..., Any]
+    """The formula for one element."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """A running sum or product along a dimension."""
+
+    summary: str
+    """The formula in words, for the docstring of the file."""
+    scan: str
+    """Triton's scan, as ``tl.cumsum``."""
+    start: int
+    """Value before the first element."""
+    combine: str
+    """Operator that joins a block with what came before it."""

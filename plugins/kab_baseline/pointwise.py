@@ -9,7 +9,7 @@ from kab_baseline.assembly import assemble
 from kab_baseline.definition import Pointwise, Result, Variant
 from kab_baseline.expression import Writer
 from kab_baseline.layout import indented, wrap
-from kab_baseline.primitives import parameter_names, trace
+from kab_baseline.primitives import trace
 from kab_baseline.signature import Parameter, Signature, Writes
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def supports(definition: Pointwise, signature: Signature) -> bool:
     """Whether an overload has the arguments that the definition's formulas name, and one result."""
     if signature.n_results != 1 or len(signature.outs) > 1:
         return False
-    wanted = {name for variant in definition.variants for name in _names(variant)}
+    wanted = {name for variant in definition.variants for name in variant.operand_names()}
     tensors = {item.name for item in signature.inputs if item.is_tensor or item.is_maybe_tensor}
     typed = all(
         item.is_tensor or item.is_maybe_tensor or item.type in _NUMBER_TYPES
@@ -31,7 +31,7 @@ def supports(definition: Pointwise, signature: Signature) -> bool:
         if item.name in wanted
     )
     conditions = " ".join(variant.when for variant in definition.variants)
-    ignored = {item.name for item in signature.inputs} - wanted
+    ignored = {item.name for item in signature.inputs} - wanted - {*definition.ignores}
     heeded = all(re.search(rf"\b{name}\b", conditions) for name in ignored)
     return typed and heeded and wanted <= signature.names and bool(tensors & wanted)
 
@@ -41,11 +41,17 @@ _NUMBER_TYPES = frozenset({"number", "float", "int", "bool", "Optional[number]",
 
 def write(definition: Pointwise, signature: Signature) -> str:
     """Return the kernel file of an overload."""
-    parts: list[str] = []
+    kernels, body = parts(definition, signature)
+    return assemble(signature, definition.summary, kernels, body, constants={"BLOCK": BLOCK})
+
+
+def parts(definition: Pointwise, signature: Signature) -> tuple[list[str], str]:
+    """Return the kernels of an overload and the body of its host function."""
+    kernels: list[str] = []
     runs: list[tuple[str, str]] = []
     for variant in definition.variants:
         overload = _Overload(definition, signature, variant)
-        parts.append(overload.kernel())
+        kernels.append(overload.kernel())
         runs.append((variant.when, overload.host()))
     if len(runs) == 1:
         body = runs[0][1]
@@ -54,11 +60,7 @@ def write(definition: Pointwise, signature: Signature) -> str:
         for position, (when, text) in enumerate(runs):
             head = "else:" if not when else f"{'if' if position == 0 else 'elif'} {when}:"
             body += f"{head}\n{indented(text, 4)}\n"
-    return assemble(signature, definition.summary, parts, body.rstrip(), constants={"BLOCK": BLOCK})
-
-
-def _names(variant: Variant) -> tuple[str, ...]:
-    return parameter_names(variant.body)
+    return kernels, body.rstrip()
 
 
 class _Overload:
@@ -68,7 +70,7 @@ class _Overload:
         self.definition = definition
         self.signature = signature
         self.variant = variant
-        self.names = _names(variant)
+        self.names = variant.operand_names()
         by_name = {item.name: item for item in signature.inputs}
         given = [by_name[name] for name in self.names]
         self.tensors = [item for item in given if item.is_tensor or item.is_maybe_tensor]
@@ -103,8 +105,8 @@ class _Overload:
         arguments += [f"{name}: tl.constexpr" for name in (*flags, *self._types(), "BLOCK")]
         rounding = ".to(OPERAND).to(COMPUTE)" if self.rounds_operands else ""
         lines = [
-            "index = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)",
-            "mask = index < n_elements",
+            "element = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)",
+            "in_bounds = element < n_elements",
             *(self._load(item) + rounding for item in self.tensors),
             *(f"{item.name} = number({item.name}_bits, COMPUTE){rounding}" for item in self.numbers),
         ]
@@ -118,7 +120,7 @@ class _Overload:
         lines += writer.lines
         lines.append(f"result = {self._result(writer.text(value), value)}")
         lines.append(
-            "tl.store(out_ptr + offsets(index, shape, out_strides), result.to(out_ptr.dtype.element_ty), mask=mask)"
+            "tl.store(out_ptr + offsets(element, shape, out_strides), result.to(out_ptr.dtype.element_ty), mask=in_bounds)"
         )
         head = wrap(f"def {self.kernel_name}", arguments, ":")
         return "@triton.jit\n" + head + "\n" + indented("\n".join(lines), 4)
@@ -138,9 +140,9 @@ class _Overload:
     def _load(self, item: Parameter) -> str:
         name = item.name
         if self.may_be_number(item):
-            return f"{name} = load({name}, index, mask, shape, {name}_strides, {name.upper()}_IS_NUMBER, COMPUTE)"
+            return f"{name} = load({name}, element, in_bounds, shape, {name}_strides, {name.upper()}_IS_NUMBER, COMPUTE)"
         cast = " != 0" if name in self.definition.unpromoted else ".to(COMPUTE)"
-        return f"{name} = tl.load({name}_ptr + offsets(index, shape, {name}_strides), mask=mask){cast}"
+        return f"{name} = tl.load({name}_ptr + offsets(element, shape, {name}_strides), mask=in_bounds){cast}"
 
     def host(self) -> str:
         """Return the host code: promote, allocate, launch, return."""
@@ -170,7 +172,9 @@ class _Overload:
     def _dtype_lines(self) -> list[str]:
         operands = [item.name for item in self.tensors if item.name not in self.definition.unpromoted]
         operands += [item.name for item in self.numbers if item.name in self.definition.promotes]
-        if len(operands) == 1:
+        if self.definition.dtype:
+            common = self.definition.dtype
+        elif len(operands) == 1:
             common = f"{operands[0]}.dtype"
         elif len(operands) == 2:  # noqa: PLR2004 - what torch.result_type takes
             common = f"torch.result_type({', '.join(operands)})"

@@ -83,8 +83,10 @@ class _Product:
             "mask = (row < n_rows) & (column < n_columns)",
         ]
         place = "batch * {0}_strides[0] + row * {0}_strides[1] + column * {0}_strides[2]"
-        for name in self.added:
-            lines.append(f"{name} = tl.load({name}_ptr + {place.format(name)}, mask=mask).to(COMPUTE)")
+        lines += [
+            f"{name} = tl.load({name}_ptr + {place.format(name)}, mask=mask).to(COMPUTE)"
+            for name in self.added
+        ]
         lines += [f"{name} = number({name}_bits, COMPUTE)" for name in self.numbers]
         writer = Writer()
         for node in self.graph.nodes:

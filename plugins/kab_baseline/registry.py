@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kab_baseline import copies, pointwise, products, rows
+from kab_baseline import copies, losses, pointwise, products, rows, scans
 from kab_baseline.definitions import activations, binary, normalizations, reductions, ternary, unary
 from kab_baseline.definitions import copies as copy_table
+from kab_baseline.definitions import losses as loss_table
 from kab_baseline.definitions import products as product_table
+from kab_baseline.definitions import scans as scan_table
 from kab_baseline.signature import Signature, Writes, read_signature
 from kagent_bench.model.names import OperatorName
 
@@ -23,6 +25,7 @@ _POINTWISE: dict[str, Pointwise] = {
     **binary.OPERATORS,
     **ternary.OPERATORS,
     **activations.OPERATORS,
+    **loss_table.GRADIENTS,
 }
 
 _ROWS = {**reductions.BUILDERS, **normalizations.BUILDERS}
@@ -51,6 +54,12 @@ def writer_of(signature: Signature) -> Callable[[], str] | None:
     product = product_table.OPERATORS.get(base)
     if product is not None and products.supports(product, signature):
         return lambda: products.write(product, signature)
+    loss = loss_table.OPERATORS.get(base)
+    if loss is not None and losses.supports(loss, signature):
+        return lambda: losses.write(loss, signature)
+    scan = scan_table.OPERATORS.get(base)
+    if scan is not None and scans.supports(signature):
+        return lambda: scans.write(scan, signature)
     copy = copy_table.OPERATORS.get(str(signature.operator))
     if copy is not None:
         return lambda: copies.write(copy, signature)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kab_baseline.assembly import assemble
 from kab_baseline.expression import Expression, Writer
 from kab_baseline.layout import indented, wrap
-from kab_baseline.primitives import Primitive, parameter_names, row_first, trace
+from kab_baseline.primitives import Primitive, row_first, trace
 from kab_baseline.row_schedule import Schedule, is_reduction, needed, schedule
 from kab_baseline.signature import Signature, Writes
 
@@ -41,6 +41,12 @@ def supports(definition: Rows, signature: Signature) -> bool:
 
 def write(definition: Rows, signature: Signature) -> str:
     """Return the kernel file of an overload."""
+    kernels, body = parts(definition, signature)
+    return assemble(signature, definition.summary, kernels, body, constants={"TILE": TILE})
+
+
+def parts(definition: Rows, signature: Signature) -> tuple[list[str], str]:
+    """Return the kernels of an overload and the body of its host function."""
     kernels = []
     body = "".join(f"{line}\n" for line in definition.prepare)
     body += _common_lines(definition, signature)
@@ -55,7 +61,7 @@ def write(definition: Rows, signature: Signature) -> str:
             body += f"{head}\n{indented(launch, 4)}\n"
     names = [_out_name(item, signature, place) for place, item in enumerate(definition.results)]
     body += f"return {definition.returns or ', '.join(names)}"
-    return assemble(signature, definition.summary, kernels, body, constants={"TILE": TILE})
+    return kernels, body
 
 
 def _out_name(result: RowResult, signature: Signature, place: int) -> str:
@@ -91,7 +97,7 @@ class _Kernel:
     def __init__(self, definition: Rows, signature: Signature, variant: Variant) -> None:
         self.definition = definition
         self.signature = signature
-        names = parameter_names(variant.body)
+        names = variant.operand_names()
         self.operands = [name for name in names if name in definition.operands]
         self.numbers = [name for name in names if name not in definition.operands and name != COUNT]
         self.uses_count = COUNT in names

@@ -236,7 +236,9 @@ OPERATORS: dict[str, Pointwise] = {
             Variant(name="tanh", when="", body=_gelu_tanh_backward),
         ),
     ),
-    "leaky_relu_backward": pointwise("gradient of leaky_relu", _leaky_relu_backward),
+    "leaky_relu_backward": pointwise(
+        "gradient of leaky_relu", _leaky_relu_backward, ignores=("self_is_result",)
+    ),
     "elu_backward": Pointwise(
         summary="gradient of elu, from its input or its result",
         variants=(

@@ -83,6 +83,11 @@ def _fmin(self: V, other: V) -> V:
     return p.where((self < other) | p.is_nan(other), self, other)
 
 
+def _lcm(self: V, other: V) -> V:
+    divisor = p.gcd(self, other)
+    return p.where(divisor == 0, 0, p.absolute(p.trunc_divide(self, divisor) * other))
+
+
 def _binary(
     summary: str,
     body: Callable[..., Any],
@@ -134,6 +139,11 @@ OPERATORS: dict[str, Pointwise] = {
     "div": DIVISION,
     "divide": DIVISION,
     "true_divide": DIVISION,
+    **{
+        f"{base}.{overload}": DIVISION_BY_MODE
+        for base in ("div", "div_", "divide", "divide_")
+        for overload in ("Tensor_mode", "Scalar_mode", "out_mode", "Scalar_mode_out")
+    },
     "floor_divide": _binary("floor(self / other)", p.floor_divide),
     "remainder": _binary("remainder with the sign of other", p.remainder),
     "fmod": _binary("remainder with the sign of self", p.modulo),
@@ -158,6 +168,7 @@ OPERATORS: dict[str, Pointwise] = {
     "special_xlog1py": _binary("self * log(1 + other), 0 where self is 0", _xlog1py, FLOAT),
     "heaviside": _binary("0, values or 1 by the sign of self", _heaviside),
     "gcd": _binary("greatest common divisor", p.gcd),
+    "lcm": _binary("least common multiple", _lcm),
     "eq": _binary("self == other", lambda self, other: self == other, BOOL),
     "ne": _binary("self != other", lambda self, other: self != other, BOOL),
     "lt": _binary("self < other", lambda self, other: self < other, BOOL),

@@ -160,6 +160,23 @@ def _scatter(
     )
 
 
+def _overlay(view: str, source: str) -> tuple[str, ...]:
+    return (
+        "out = copy_into(strided_like(self), self)",
+        f"copy_into({view}, {source})",
+        "return out",
+    )
+
+
+def _placed(size: str, view: str) -> tuple[str, ...]:
+    return (
+        f"out = torch.empty({size}, dtype=grad_output.dtype, device=grad_output.device)",
+        "fill_with(out, 0)",
+        f"copy_into({view}, grad_output)",
+        "return out",
+    )
+
+
 _VIEWS = {
     "alias_copy.default": "self",
     "detach_copy.default": "self",
@@ -225,6 +242,112 @@ OPERATORS: dict[str, Copy] = {
     ),
     "zero_.default": _copy("set every element to 0", "return fill_with(self, 0)"),
     "zero.default": _copy("zeros like self", "out = torch.empty_like(self)", "return fill_with(out, 0)"),
+    "index_add.default": _copy(
+        "self plus alpha * source at the places along dim that index names",
+        "out = new_like(self)",
+        "return scatter_slices(out, self, dim, index, source, alpha, add=True)",
+    ),
+    "index_add_.default": _copy(
+        "add alpha * source at the places along dim that index names",
+        "out = self",
+        "return scatter_slices(out, self, dim, index, source, alpha, add=True)",
+    ),
+    "index_copy.default": _copy(
+        "self with source at the places along dim that index names",
+        _SELF_LIKE,
+        "return scatter_slices(out, self, dim, index, source, 1, add=False)",
+    ),
+    "index_copy_.default": _copy(
+        "write source at the places along dim that index names",
+        "out = self",
+        "return scatter_slices(out, self, dim, index, source, 1, add=False)",
+    ),
+    "index_fill.int_Scalar": _copy(
+        "self with value at the places along dim that index names",
+        "out = torch.empty_like(self)",
+        "return scatter_slices(out, self, dim, index, value, 1, add=False)",
+    ),
+    "index_fill_.int_Scalar": _copy(
+        "write value at the places along dim that index names",
+        "out = self",
+        "return scatter_slices(out, self, dim, index, value, 1, add=False)",
+    ),
+    "select_scatter.default": _copy("self with src in one slice", *_overlay("out.select(dim, index)", "src")),
+    "diagonal_scatter.default": _copy(
+        "self with src on a diagonal", *_overlay("out.diagonal(offset, dim1, dim2)", "src")
+    ),
+    "slice_scatter.default": _copy(
+        "self with src in some slices", *_overlay("sliced(out, dim, start, end, step)", "src")
+    ),
+    "select_backward.default": _copy("gradient of select", *_placed("input_sizes", "out.select(dim, index)")),
+    "slice_backward.default": _copy(
+        "gradient of slice", *_placed("input_sizes", "sliced(out, dim, start, end, step)")
+    ),
+    "diagonal_backward.default": _copy(
+        "gradient of diagonal", *_placed("input_sizes", "out.diagonal(offset, dim1, dim2)")
+    ),
+    "unbind_copy.int": _copy(
+        "contiguous copies of the slices along dim",
+        "return [copy_into(new_like(view), view) for view in self.unbind(dim)]",
+    ),
+    "split_with_sizes_copy.default": _copy(
+        "contiguous copies of the pieces along dim",
+        "return [copy_into(new_like(view), view) for view in self.split(split_sizes, dim)]",
+    ),
+    "narrow_copy.default": _copy(
+        "contiguous copy of a piece along dim",
+        "view = self.narrow(dim, start, length)",
+        "return copy_into(new_like(view), view)",
+    ),
+    "diag_embed.default": _copy(
+        "self on a diagonal, zero elsewhere",
+        "rank = self.dim() + 1",
+        "first, second = dim1 % rank, dim2 % rank",
+        "size = self.shape[-1] + abs(offset)",
+        "shape = list(self.shape[:-1])",
+        "for dim in sorted((first, second)):",
+        "    shape.insert(dim, size)",
+        "out = fill_with(torch.empty(shape, dtype=self.dtype, device=self.device), 0)",
+        "copy_into(out.diagonal(offset, first, second), self)",
+        "return out",
+    ),
+    "pixel_shuffle.default": _copy(
+        "channels to pixels",
+        "*batch, channels, height, width = self.shape",
+        "factor = upscale_factor",
+        "kept = channels // factor**2",
+        "out = torch.empty((*batch, kept, height * factor, width * factor), dtype=self.dtype, device=self.device)",
+        "if not out.numel():",
+        "    return out",
+        "source = self.unflatten(-3, (kept, factor, factor))",
+        "target = out.view(*batch, kept, height, factor, width, factor)",
+        "n = len(batch)",
+        "copy_into(target, source.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2))",
+        "return out",
+    ),
+    "pixel_unshuffle.default": _copy(
+        "pixels to channels",
+        "*batch, channels, height, width = self.shape",
+        "factor = downscale_factor",
+        "high, wide = height // factor, width // factor",
+        "out = torch.empty((*batch, channels * factor**2, high, wide), dtype=self.dtype, device=self.device)",
+        "if not out.numel():",
+        "    return out",
+        "source = self.unflatten(-1, (wide, factor)).unflatten(-3, (high, factor))",
+        "target = out.view(*batch, channels, factor, factor, high, wide)",
+        "n = len(batch)",
+        "copy_into(target, source.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3))",
+        "return out",
+    ),
+    "channel_shuffle.default": _copy(
+        "interleave groups of channels",
+        "out = new_like(self)",
+        "if not self.numel():",
+        "    return out",
+        "size = (groups, self.shape[1] // groups)",
+        "copy_into(out.unflatten(1, size[::-1]).transpose(1, 2), self.unflatten(1, size))",
+        "return out",
+    ),
     "scatter.src": _copy("self with src at the places that index names", *_scatter("index", "src")),
     "scatter.value": _copy("self with value at the places that index names", *_scatter("index", "value")),
     "scatter_.src": _copy(
@@ -247,5 +370,28 @@ for _name, _value in (("zeros_like", "0"), ("ones_like", "1"), ("full_like", "fi
         "device = self.device if device is None else device",
         "layout = self.layout if layout is None else layout",
         _LIKE,
+        f"return fill_with(out, {_value})",
+    )
+for _name, _shape, _value in (
+    ("full", "size", "fill_value"),
+    ("zeros", "size", "0"),
+    ("ones", "size", "1"),
+    ("new_full", "size", "fill_value"),
+    ("new_zeros", "size", "0"),
+    ("new_ones", "size", "1"),
+):
+    OPERATORS[f"{_name}.default"] = _copy(
+        f"a new tensor, every element {_value}",
+        *(
+            (
+                "dtype = self.dtype if dtype is None else dtype",
+                "device = self.device if device is None else device",
+            )
+            if _name.startswith("new_")
+            else ("dtype = dtype or default_dtype(fill_value)",)
+            if _name == "full"
+            else ()
+        ),
+        f"out = torch.empty({_shape}, dtype=dtype, layout=layout or torch.strided, device=device)",
         f"return fill_with(out, {_value})",
     )

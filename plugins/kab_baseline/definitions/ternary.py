@@ -64,6 +64,9 @@ OPERATORS: dict[str, Pointwise] = {
     "where": pointwise(
         "self where condition, else other", _where, promotes=("self", "other"), unpromoted=("condition",)
     ),
+    "masked_fill": pointwise(
+        "value where mask, else self", _masked_fill, unpromoted=("mask",), dtype="self.dtype", contiguous=True
+    ),
     "lerp": pointwise("self + weight * (end - self)", _lerp),
     "addcmul": pointwise("self + value * tensor1 * tensor2", _addcmul),
     "addcdiv": pointwise("self + value * tensor1 / tensor2", _addcdiv),

@@ -39,6 +39,16 @@ def _logit_eps(self: V, eps: V) -> V:
     return p.log(bounded / (1.0 - bounded))
 
 
+def _round_decimals(self: V, decimals: V) -> V:
+    scale = p.power(10.0 + decimals * 0.0, decimals)
+    return p.where(decimals == 0.0, p.round_even(self), p.round_even(self * scale) / scale)
+
+
+def _entropy(self: V) -> V:
+    inside = p.where(self > 0.0, -self * p.log(self), p.where(self == 0.0, 0.0, -math.inf))
+    return p.where(p.is_nan(self), self, inside)
+
+
 def _positive_infinity(self: V) -> V:
     return self == math.inf
 
@@ -79,6 +89,11 @@ OPERATORS: dict[str, Pointwise] = {
     "ceil": _whole("round up", p.ceil),
     "floor": _whole("round down", p.floor),
     "round": _whole("round to nearest, ties to even", p.round_even),
+    **{
+        name: _whole("round to nearest at a number of decimals, ties to even", _round_decimals)
+        for name in ("round.decimals", "round.decimals_out", "round_.decimals")
+    },
+    "special_entr": pointwise("-self * log(self)", _entropy, result=FLOAT),
     "trunc": _whole("round towards zero", p.trunc),
     "fix": _whole("round towards zero", p.trunc),
     "frac": pointwise("fraction with the sign of self", lambda self: self - p.trunc(self)),
