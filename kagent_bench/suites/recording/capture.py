@@ -100,7 +100,9 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _note(self, func: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Copy the arguments of a call that may be kept."""
-        operator = self._operators.setdefault(func, _Operator())
+        operator = self._operators.get(func)
+        if operator is None:
+            operator = self._operators[func] = _Operator()
         lone = self.origin == "direct" and not self._calls and not self._left_out
         try:
             key = _shape_key(args, kwargs)

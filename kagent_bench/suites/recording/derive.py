@@ -19,7 +19,7 @@ from kagent_bench.suites.recording.trial import attempt
 if TYPE_CHECKING:
     from kagent_bench.model.names import OperatorName
 
-MAX_DERIVED = 48
+MAX_DERIVED = 40
 """Derived cases of one operator and dtype."""
 
 MAX_TEMPLATES = 3

@@ -20,16 +20,16 @@ SEED = 0
 MAX_SAMPLES = 60
 """Samples of one OpInfo that all run forward."""
 
-MAX_BACKWARD = 24
+MAX_BACKWARD = 16
 """Samples of one OpInfo that all run backward, which takes three times as long."""
 
 MAX_REFERENCE = 100
 """Reference inputs of one OpInfo that all run."""
 
-STOP_FACTOR = 6
+STOP_FACTOR = 9
 """Times these numbers, after which no more samples are made; a few dozen OpInfos have more, up to thousands."""
 
-EVERY_FURTHER_SAMPLE = 7
+EVERY_FURTHER_SAMPLE = 12
 """Of the samples after these, one in so many: long lists are products of a few settings, and slow."""
 
 

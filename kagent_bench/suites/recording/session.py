@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kagent_bench.model.case import Case
 
-MAX_RECORDED = 64
+MAX_RECORDED = 48
 """Recorded cases that are tried out and stored for one operator, the most different ones."""
 
 
