@@ -22,7 +22,14 @@ ALLOCATIONS = frozenset(
     sym_storage_offset
     """.split()
 )
-"""Always allowed: memory without values, and metadata."""
+"""Always allowed: memory without values, its metadata, and a single element as a number."""
+METADATA = frozenset(
+    """
+    result_type can_cast promote_types is_floating_point is_complex is_signed is_conj is_neg is_inference
+    is_contiguous is_non_overlapping_and_dense dim numel size stride storage_offset
+    """.split()
+)
+"""Always allowed: questions that no element's value answers, as those that type promotion asks."""
 FILLS = COPIES | frozenset(["arange", "contiguous", "_copy_from", "_copy_from_and_resize"])
 """Allowed where the operator judged is not itself a copy or a fill."""
 VIEW_NAMESPACES = frozenset(["prim", "prims", "profiler", "c10"])
@@ -45,7 +52,7 @@ def _allowed(call: str, semantics: Semantics) -> bool:
     if namespace != "aten":
         return False
     base = rest.partition(".")[0]
-    if base in ALLOCATIONS or (base in FILLS and not semantics.copies):
+    if base in ALLOCATIONS | METADATA or (base in FILLS and not semantics.copies):
         return True
     return _is_view(rest)
 

@@ -22,6 +22,7 @@ CLONE = semantics_of(OperatorName.parse("clone.default"))
     aten.slice.Tensor aten.unsqueeze.default aten.permute.default aten.squeeze.dim aten.t.default
     aten.zeros.default aten.full.default aten.copy_.default aten.clone.default aten._to_copy.default
     aten.fill_.Scalar aten.detach.default aten._local_scalar_dense.default prim.device.default
+    aten.result_type.Scalar_Scalar aten.result_type.Tensor aten.is_floating_point.default aten.can_cast.default
     """.split(),
 )
 def test_memory_views_and_copies_are_allowed(call: str) -> None:
