@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -59,7 +61,27 @@ def draw(
     case: Case, semantics: Semantics, round_name: str, source: torch.Generator
 ) -> tuple[torch.Tensor, ...]:
     """Return one flat tensor of shape [numel] per storage of the case, on the CPU."""
+    if round_name == "wide" and semantics.integers_are_data and _only_integers(case):
+        return tuple(
+            _draw_storage(_widened(storage), semantics, round_name, source) for storage in case.storages
+        )
     return tuple(_draw_storage(storage, semantics, round_name, source) for storage in case.storages)
+
+
+def _only_integers(case: Case) -> bool:
+    """Return whether no argument is a floating-point tensor, to which large integers would be rounded."""
+    dtypes: list[torch.dtype] = [getattr(torch, storage.dtype) for storage in case.storages]
+    return not any(dtype.is_floating_point or dtype.is_complex for dtype in dtypes)
+
+
+def _widened(storage: StorageSpec) -> StorageSpec:
+    """Return a storage whose integers are so large that their products just fit: narrower arithmetic shows."""
+    dtype: torch.dtype = getattr(torch, storage.dtype)
+    if dtype is torch.bool or not isinstance(storage.rule, IntegerValues):
+        return storage
+    bound = math.isqrt(torch.iinfo(dtype).max)
+    low = -bound if storage.rule.low < 0 else storage.rule.low
+    return replace(storage, rule=IntegerValues(low=low, high=max(bound, storage.rule.high)))
 
 
 def _draw_storage(

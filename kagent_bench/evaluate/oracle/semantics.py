@@ -72,6 +72,13 @@ AS_GIVEN_ONLY_PREFIXES = (
 )  # fmt: skip
 """Operators for which values outside the recorded range mean nothing, overflow, or are ill-conditioned."""
 
+COUNTS = frozenset(
+    """
+    bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ __ilshift__ __irshift__ ldexp float_power
+    """.split()
+)
+"""Elementwise operators to which an integer is a number of steps: large ones mean nothing or overflow."""
+
 FIXED_VALUES = frozenset(
     ["bucketize", "searchsorted", "histogramdd", "_histogramdd_bin_edges", "unique_consecutive"]
 )
@@ -135,6 +142,8 @@ class Semantics:
     specials: Specials
     as_given_only: bool
     fixed_values: bool
+    integers_are_data: bool
+    """Whether integer tensors hold values to compute with, and neither places nor counts."""
     tie_output: int | None
     """Index of the output whose values are not unique under ties."""
     mutated: frozenset[str]
@@ -182,6 +191,8 @@ def semantics_of(name: OperatorName) -> Semantics:
         specials=_specials(plain, elementwise=elementwise),
         as_given_only=base.startswith(AS_GIVEN_ONLY_PREFIXES),
         fixed_values=base in FIXED_VALUES,
+        integers_are_data=base in SPECIAL_REDUCTIONS
+        or (elementwise and base not in INTERIOR and base not in COUNTS),
         tie_output=_tie_output(name, operator),
         mutated=frozenset(
             argument.name

@@ -101,15 +101,29 @@ def test_empty_literals_are_empty_tensors(write: CaseWriter) -> None:
     assert (0, torch.float16) == (drawn.numel(), drawn.dtype)
 
 
+def integers(name: str, dtype: str, low: int, high: int) -> Case:
+    """Return a case of an operator on one tensor of integers."""
+    storage = StorageSpec(dtype=dtype, numel=64, rule=IntegerValues(low=low, high=high))
+    tensor = TensorSpec(storage=0, shape=(64,), stride=(1,))
+    return make_case(OperatorName.parse(name), (tensor, 1), (), (storage,), dtype=dtype, origin="direct")
+
+
 @given(low=st.integers(-200, 100), width=st.integers(0, 300), name=st.sampled_from(ROUNDS))
 def test_integers_stay_in_their_bounds(low: int, width: int, name: str) -> None:
-    """An index that the recorded range allows is all that is drawn."""
-    storage = StorageSpec(dtype="int64", numel=64, rule=IntegerValues(low=low, high=low + width))
-    tensor = TensorSpec(storage=0, shape=(64,), stride=(1,))
-    case = make_case(ADD.name, (tensor, 1), (), (storage,), dtype="int64", origin="direct")
-    (drawn,) = values(case, name)
+    """A count, as an index, is all that the recorded range allows."""
+    case = integers("bitwise_left_shift.Tensor_Scalar", "int64", low, low + width)
+    (drawn,) = values(case, name, semantics=semantics_of(case.operator))
     assert low <= int(drawn.min())
     assert int(drawn.max()) <= low + width
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("int64", 3037000499), ("int32", 46340), ("int8", 11)])
+def test_integers_to_compute_with_are_also_large(dtype: str, bound: int) -> None:
+    """One round has integers whose products just fit, so that narrower arithmetic shows."""
+    case = integers("mul.Tensor", dtype, -9, 9)
+    (as_given,), (wide,) = values(case), values(case, "wide")
+    assert 9 >= int(as_given.abs().max())
+    assert bound // 2 < int(wide.abs().max()) <= bound
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
