@@ -31,6 +31,7 @@ class Helper:
 
     def __init__(self, module: str, *, interpreter: bool, own_environment: dict[str, str]) -> None:
         """Start ``python -m module``; does not wait for it."""
+        self._printed: list[str] = []
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         mine, theirs = Channel.pair()
         try:
@@ -82,10 +83,11 @@ class Helper:
             raise HelperLost(f"{self.module} did not start: {self.log_tail()}") from error
 
     def log_tail(self, lines: int = 3) -> str:
-        """Return the last lines that the process printed."""
-        self._log.seek(0)
-        text = self._log.read().decode(errors="replace").strip().splitlines()
-        return " | ".join(text[-lines:]) or "it printed nothing"
+        """Return the last lines that the process printed, also after it was stopped."""
+        if not self._log.closed:
+            self._log.seek(0)
+            self._printed = self._log.read().decode(errors="replace").strip().splitlines()
+        return " | ".join(self._printed[-lines:]) or "it printed nothing"
 
     def stop(self) -> None:
         """Close the channel and end the process."""
@@ -95,6 +97,8 @@ class Helper:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self.log_tail()
+        self._log.close()
 
 
 class Oracle:
