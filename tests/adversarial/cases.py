@@ -1,0 +1,85 @@
+"""The cases that the committed kernels are judged on: PyTorch's samples of their operators, with derived cases.
+
+Only the operators that the corpus needs are recorded, once for each version of torch and of the recording code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from kagent_bench.model.selection import OperatorCases
+from kagent_bench.suites.cache import content_versions
+from kagent_bench.suites.opinfo import CASES_PER_OPERATOR
+from kagent_bench.suites.shard import Shard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from kagent_bench.model.names import OperatorName
+
+_NN = "nn.functional."
+OPINFOS = {
+    "_log_softmax": "log_softmax",
+    "_softmax": "softmax",
+    "embedding": _NN + "embedding",
+    "gelu": _NN + "gelu",
+    "leaky_relu": _NN + "leaky_relu",
+    "native_layer_norm": _NN + "layer_norm",
+    "relu": _NN + "relu",
+    "hardtanh": _NN + "hardtanh",
+    "mse_loss": _NN + "mse_loss",
+    "softplus": _NN + "softplus",
+}
+"""PyTorch's name of the samples of an operator, where that is another one."""
+RECORD_LIMIT_S = 300.0
+
+
+class CorpusSuite:
+    """Cases by operator and dtype, recorded when they are first asked for."""
+
+    def __init__(self, folder: Path, operators: Sequence[OperatorName]) -> None:
+        """Take a folder that outlives the test run, and all operators that will be asked for."""
+        self._folder = folder
+        self._names = sorted({_opinfo(operator) for operator in operators})
+        self._shards: dict[str, Shard] = {}
+        self._lock = threading.Lock()
+
+    def cases(self, operator: OperatorName, dtypes: Sequence[str]) -> OperatorCases:
+        """Return an operator's cases of the given dtypes, as many as a user's run has.
+
+        Raises:
+            LookupError: there are none.
+        """
+        with self._lock:
+            shards = [shard for shard in map(self._shard, dtypes) if operator in shard.kinds]
+            cases = tuple(case for shard in shards for case in shard.cases(operator, CASES_PER_OPERATOR))
+        if not cases:
+            raise LookupError(f"no case of {operator} in {', '.join(dtypes)}")
+        return OperatorCases(operator=operator, kind=shards[0].kinds[operator], cases=cases)
+
+    def _shard(self, dtype: str) -> Shard:
+        if dtype not in self._shards:
+            self._shards[dtype] = Shard(self._recorded(dtype))
+        return self._shards[dtype]
+
+    def _recorded(self, dtype: str) -> Path:
+        content = repr((content_versions(), self._names)).encode()
+        path = self._folder / f"{dtype}-{hashlib.sha256(content).hexdigest()[:16]}.sqlite"
+        if not path.exists():
+            partial = path.with_suffix(f".{os.getpid()}")
+            partial.unlink(missing_ok=True)
+            command = [sys.executable, "-m", "kagent_bench.suites.record", dtype, str(partial), *self._names]
+            subprocess.run(command, check=True, timeout=RECORD_LIMIT_S, stderr=subprocess.DEVNULL)
+            partial.replace(path)
+        return path
+
+
+def _opinfo(operator: OperatorName) -> str:
+    base = operator.base if operator.base in OPINFOS else operator.base.rstrip("_")
+    return OPINFOS.get(base, base)

@@ -1,0 +1,36 @@
+# verdict: incorrect(mutated_input) | incorrect(values)
+# The sum lands in the other operand too.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _kernel(a_ptr, b_ptr, y_ptr, n, ALPHA: tl.constexpr, IS_BOOL: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    a = tl.load(a_ptr + at, mask=inside)
+    b = tl.load(b_ptr + at, mask=inside)
+    if IS_BOOL:
+        y = (a | b) if ALPHA else a
+    elif WIDE:
+        y = a.to(tl.float32) + b.to(tl.float32) * ALPHA
+    else:
+        y = a + b * ALPHA
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=inside)
+
+
+def add___Tensor_kernel_impl(a, b, *, alpha=1):
+    self, other = a, b
+    dtype = torch.result_type(a, b)
+    device = next((x.device for x in (a, b) if isinstance(x, torch.Tensor)), None)
+    a, b = (x if isinstance(x, torch.Tensor) else torch.full((), x, dtype=dtype, device=device) for x in (a, b))
+    shape = torch.broadcast_shapes(a.shape, b.shape)
+    a = a.to(dtype).expand(shape).contiguous()
+    b = b.to(dtype).expand(shape).contiguous()
+    y = torch.empty(shape, dtype=dtype, device=device)
+    n = y.numel()
+    if n:
+        _kernel[(triton.cdiv(n, 256),)](a, b, y, n, ALPHA=alpha, IS_BOOL=dtype is torch.bool, WIDE=dtype in (torch.float16, torch.bfloat16), BLOCK=256)
+    other.copy_(y) if isinstance(other, torch.Tensor) and other.shape == y.shape and other.dtype is y.dtype else None
+    return self.copy_(y)

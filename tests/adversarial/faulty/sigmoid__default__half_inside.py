@@ -1,0 +1,23 @@
+# dtypes: float32
+# verdict: incorrect(values) | incorrect(non_finite)
+# Single precision is computed in half precision.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside)
+    tl.store(y_ptr + at, (1 / (1 + tl.exp(-x.to(tl.float16).to(tl.float32)))).to(y_ptr.dtype.element_ty), mask=inside)
+
+
+def sigmoid__default_kernel_impl(x):
+    x = x.contiguous()
+    y = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.get_default_dtype())
+    n = x.numel()
+    if n:
+        _kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
