@@ -19,7 +19,7 @@ from kagent_bench.model.case import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_STORAGE_ELEMENTS = 1 << 16
+MAX_STORAGE_ELEMENTS = 1 << 14
 """Elements of the largest storage that is recorded; larger ones would make the cache slow for nothing."""
 
 KEPT_OFFSET = 1
