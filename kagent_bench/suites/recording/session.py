@@ -44,7 +44,7 @@ def record(dtype: str, path: Path, only: frozenset[str] | None) -> None:
     # Samples are seeded thousands of times; seeding devices that are not there takes 1 ms each.
     torch.manual_seed = torch.default_generator.manual_seed
     # Each iterator of samples walks the stack for the test that it belongs to, half of the time; there is none.
-    common_utils.extract_test_fn = core.extract_test_fn = lambda: None
+    common_utils.extract_test_fn = core.extract_test_fn = lambda: None  # type: ignore[attr-defined]
     recorder = CallRecorder()
     notes: list[str] = []
     opinfos = [item for item in op_db if only is None or item.name in only]
