@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kagent_bench.cli.invocation import Invocation
     from kagent_bench.model.summary import RunSummary
 
+HARNESS_FAULT = "harness_fault"
+"""Reason of a case over which the oracle's own code failed."""
 DEFAULT_FORMAT = "table"
 """Report format for the terminal."""
 
@@ -41,5 +43,7 @@ def show_and_exit(
 
 
 def exit_code(summary: RunSummary) -> ExitCode:
-    """Return 0 only if every selected operator is fine."""
+    """Return 0 only if every selected operator is fine; a fault of the harness is never a kernel's failure."""
+    if any(record.reason == HARNESS_FAULT for record in summary.cases):
+        return ExitCode.HARNESS_FAULT
     return ExitCode.OK if all_fine(summary) else ExitCode.FAILURES
