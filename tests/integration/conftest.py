@@ -1,0 +1,76 @@
+"""The installed command beside a stranger's suite of small cases, and folders of kernels for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kagent_bench.model.names import OperatorName
+
+KAB = Path(sysconfig.get_path("scripts")) / "kab"
+SUITE = Path(__file__).with_name("cases_suite.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The command ``kab`` as a user has it, with the suite ``cases`` installed."""
+
+    site: Path
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        """Return the environment of a user who exported nothing but the given variables."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("KAB_", "TRITON_"))}
+        return {**kept, "PYTHONPATH": str(self.site), **variables}
+
+    def start(self, folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        """Start the command in a folder."""
+        return subprocess.Popen(
+            [str(KAB), *arguments],
+            cwd=folder,
+            env=self.environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in a folder."""
+        process = self.start(folder, *arguments, **variables)
+        stdout, stderr = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    def json(self, folder: Path, *arguments: str) -> dict[str, Any]:
+        """Run the command with ``--json``; returns what it printed, however the verdicts are."""
+        done = self(folder, *arguments, "--json")
+        assert done.returncode in {0, 1}, done.stderr
+        printed: dict[str, Any] = json.loads(done.stdout)
+        return printed
+
+
+@pytest.fixture(scope="session")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Install the suite as a distribution of somebody else and return the command."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "kab_cases.py").write_text(SUITE.read_text())
+    info = site / "kab_cases-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kab-cases\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[kagent_bench]\ncases = kab_cases\n")
+    return Command(site=site)
+
+
+def write_kernels(folder: Path, sources: dict[str, str]) -> None:
+    """Write kernels into a folder in BackendBench's layout, by operator."""
+    for name, source in sources.items():
+        operator = OperatorName.parse(name)
+        place = folder / operator.folder
+        place.mkdir(parents=True, exist_ok=True)
+        text = source.replace("KERNEL", operator.kernel_function)
+        (place / f"{operator.kernel_stem}.py").write_text(text)
