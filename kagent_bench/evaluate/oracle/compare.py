@@ -55,6 +55,110 @@ class Comparison:
     """NaN elements where neither the exact result nor eager has one."""
 
 
+class Expected:
+    """What is right for one output, worked out once and compared with as many tensors as there are."""
+
+    def __init__(
+        self,
+        eager: torch.Tensor,
+        exact: torch.Tensor | None,
+        *,
+        limits: Limits | None,
+        magnitude: Callable[[], torch.Tensor] | None = None,
+    ) -> None:
+        """Take the references.
+
+        Args:
+            eager: eager's output.
+            exact: the float64 (complex128, integer) result, same shape; None where eager is the reference.
+            limits: the factors ``tol`` and ``acc`` of the dtype; None for integers and booleans.
+            magnitude: returns m, called at most once, only if an element is not right without it.
+        """
+        self.eager = eager
+        self.reference = eager if exact is None else exact
+        self._magnitude = magnitude
+        self._limits = limits
+        self._discrete = not (eager.is_floating_point() or eager.is_complex())
+        if self._discrete:
+            return
+        assert limits is not None
+        kind = torch.complex128 if eager.is_complex() else torch.float64
+        self._kind = kind
+        self._usual, right = eager.to(kind), self.reference.to(kind)
+        self._rounded = self.reference.to(eager.dtype).to(kind)
+        self._finite = all(
+            bool(torch.isfinite(values).all()) for values in (self._usual, right, self._rounded)
+        )
+        # Where the exact result is not finite but eager's and the candidate's are, eager is what to compare with.
+        self._target = right if self._finite else torch.where(torch.isfinite(right), right, self._usual)
+        self._size = self._only_finite(self._target.abs())
+        eager_error = self._error(self._usual)
+        by_eager = torch.minimum(
+            EAGER_FACTOR * eager_error, torch.maximum(eager_error, EAGER_CAP * self._size)
+        )
+        tiny = _UNREPRESENTABLE.get(eager.dtype, 0.0)
+        self._allowed = torch.maximum(limits.relative * self._size + tiny, by_eager)
+        self._with_magnitude = False
+
+    def accepts(self, actual: torch.Tensor) -> bool:
+        """Return whether a tensor of the right shape and dtype has the right values."""
+        if self._discrete:
+            return bool(_same(actual, self.eager, self.reference).all())
+        got = actual.to(self._kind)
+        pattern_ok = self._pattern_ok(got)
+        return (pattern_ok is None or bool(pattern_ok.all())) and bool(
+            self._value_ok(got, self._error(got)).all()
+        )
+
+    def compare(self, actual: torch.Tensor) -> Comparison:
+        """Compare a tensor of the right shape and dtype, and describe what is wrong with it."""
+        if self._discrete:
+            return _compare_exactly(actual, self.eager, self.reference)
+        got = actual.to(self._kind)
+        error = self._error(got)
+        value_ok = self._value_ok(got, error)
+        pattern_ok = self._pattern_ok(got)
+        new_nan = 0
+        if pattern_ok is not None:
+            new_nan = int((torch.isnan(got) & ~torch.isnan(self._usual) & ~torch.isnan(self._rounded)).sum())
+        relative = torch.where(self._size > 0, error / self._size.clamp_min(1e-300), 0.0)
+        facts = Comparison(
+            ok=True, max_abs_error=_largest(error), max_rel_error=_largest(relative), nan_count=new_nan
+        )
+        if pattern_ok is not None and not bool(pattern_ok.all()):
+            detail = _describe(~pattern_ok, actual, self.reference, self.eager)
+            return replace(facts, ok=False, reason="nan" if new_nan else "non_finite", detail=detail)
+        if not bool(value_ok.all()):
+            worst = torch.where(value_ok, -1.0, error)
+            detail = _describe(~value_ok, actual, self.reference, self.eager, worst)
+            return replace(facts, ok=False, reason="values", detail=detail)
+        return facts
+
+    def _pattern_ok(self, got: torch.Tensor) -> torch.Tensor | None:
+        """Return where the kind of non-finite number is right; None where everything is finite."""
+        if self._finite and bool(torch.isfinite(got).all()):
+            return None
+        pattern = _pattern(got)
+        return (pattern == _pattern(self._rounded)) | (pattern == _pattern(self._usual))
+
+    def _error(self, got: torch.Tensor) -> torch.Tensor:
+        return torch.nan_to_num(self._only_finite((got - self._target).abs()), nan=0.0, posinf=0.0)
+
+    def _value_ok(self, got: torch.Tensor, error: torch.Tensor) -> torch.Tensor:
+        value_ok = (error <= self._allowed) | (got == self._usual)
+        if self._magnitude is not None and not self._with_magnitude and not bool(value_ok.all()):
+            assert self._limits is not None
+            bound = self._limits.relative * self._size + self._limits.accumulated * self._magnitude()
+            self._allowed = torch.maximum(self._allowed, bound)
+            self._with_magnitude = True
+            value_ok = (error <= self._allowed) | (got == self._usual)
+        return value_ok
+
+    def _only_finite(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values with zero where there is nothing finite to compare with."""
+        return values if self._finite else torch.where(torch.isfinite(self._target), values, 0.0)
+
+
 def compare(
     actual: torch.Tensor,
     eager: torch.Tensor,
@@ -63,59 +167,17 @@ def compare(
     limits: Limits | None,
     magnitude: Callable[[], torch.Tensor] | None = None,
 ) -> Comparison:
-    """Compare an output with eager's and with the float64 result.
+    """Compare one output with eager's and with the float64 result; see ``Expected`` for the arguments."""
+    return Expected(eager, exact, limits=limits, magnitude=magnitude).compare(actual)
 
-    Args:
-        actual: the candidate's output.
-        eager: eager's output, same shape and dtype.
-        exact: the float64 (complex128, integer) result, same shape; None where eager is the reference.
-        limits: the factors ``tol`` and ``acc`` of the dtype; None for integers and booleans.
-        magnitude: returns m, called only if an element is not right without it.
-    """
-    reference = eager if exact is None else exact
-    if not (actual.is_floating_point() or actual.is_complex()):
-        return _compare_exactly(actual, eager, reference)
-    assert limits is not None
-    kind = torch.complex128 if actual.is_complex() else torch.float64
-    got, usual, right = (tensor.to(kind) for tensor in (actual, eager, reference))
-    rounded = reference.to(actual.dtype).to(kind)
-    same_as_eager = (got == usual) | (torch.isnan(got) & torch.isnan(usual))
-    pattern = _pattern(got)
-    pattern_ok = (pattern == _pattern(rounded)) | (pattern == _pattern(usual))
-    # Where the exact result is not finite but eager's and the candidate's are, eager is what to compare with.
-    target = torch.where(torch.isfinite(right), right, usual)
-    comparable = torch.isfinite(got) & torch.isfinite(target)
-    error = torch.where(comparable, (got - target).abs(), 0.0)
-    eager_error = torch.where(torch.isfinite(usual) & torch.isfinite(target), (usual - target).abs(), 0.0)
-    size = torch.where(comparable, target.abs(), 0.0)
-    by_eager = torch.minimum(EAGER_FACTOR * eager_error, torch.maximum(eager_error, EAGER_CAP * size))
-    allowed = torch.maximum(limits.relative * size + _UNREPRESENTABLE.get(actual.dtype, 0.0), by_eager)
-    value_ok = same_as_eager | (error <= allowed)
-    if magnitude is not None and not bool(value_ok.all()):
-        value_ok |= error <= limits.relative * size + limits.accumulated * magnitude()
-    new_nan = torch.isnan(got) & ~torch.isnan(usual) & ~torch.isnan(rounded)
-    facts = Comparison(
-        ok=True,
-        max_abs_error=_largest(error),
-        max_rel_error=_largest(torch.where(size > 0, error / size.clamp_min(1e-300), 0.0)),
-        nan_count=int(new_nan.sum()),
-    )
-    if not bool(pattern_ok.all()):
-        reason = "nan" if facts.nan_count else "non_finite"
-        return replace(
-            facts, ok=False, reason=reason, detail=_describe(~pattern_ok, actual, reference, eager)
-        )
-    if not bool(value_ok.all()):
-        worst = torch.where(value_ok, -1.0, error)
-        detail = _describe(~value_ok, actual, reference, eager, worst)
-        return replace(facts, ok=False, reason="values", detail=detail)
-    return facts
+
+def _same(actual: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    right = actual == eager
+    return right | (actual == reference) if reference.dtype is actual.dtype else right
 
 
 def _compare_exactly(actual: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor) -> Comparison:
-    right = actual == eager
-    if reference.dtype is actual.dtype:
-        right |= actual == reference
+    right = _same(actual, eager, reference)
     if bool(right.all()):
         return Comparison(ok=True, max_abs_error=0.0, max_rel_error=0.0, nan_count=0)
     distance = (actual.double() - eager.double()).abs()
