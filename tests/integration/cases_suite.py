@@ -136,6 +136,11 @@ def _written() -> Iterator[Writer]:
         one.case(one.tensor(1, 16, 16, dtype=dtype), one.tensor(1, 16, 16, dtype=dtype), dtype=dtype)
     yield one
     yield Writer("atan").unary("float16")
+    for name, n_cases in (("acos", 1), ("rad2deg", 3), ("sgn", 5)):
+        one = Writer(name)
+        for index in range(n_cases):
+            one.case(one.tensor(N + index))
+        yield one
 
 
 class CasesSuite:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tests.integration.conftest import Command
 
 INTERPRETER = "cpu (Triton interpreter)"
-LIMITS = ("--case-timeout", "6", "--device", "cpu")
+LIMITS = ("--case-timeout", "6", "--startup-timeout", "6", "--device", "cpu")
 _SET_CHILD_SUBREAPER = 36
 _CLAIMS = {"speedup": 50.0, "correct": True, "verdict": "correct"}
 
@@ -77,7 +77,7 @@ _ENDLESS = "while True:\n    pass"
 _STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True:\n    time.sleep(1)"
 
 RIGHT = {
-    "abs": unary("tl.abs(x0)"),
+    "abs": unary("tl.abs(x0)", before="print('x' * 3_000_000)"),
     "bmm": DOT,
     "clone": unary("x0", native=True),
     "exp": unary("tl.exp(x0)"),
@@ -107,6 +107,9 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "trunc": (host("raise SystemExit('done')"), "crashed", "exit_1", "exited with code 1"),
     "round": (host(_ENDLESS), "timeout", "call", "more than 6 s"),
     "frac": (host(_STUBBORN), "timeout", "call", "more than 6 s"),
+    "acos": (HEADER + _ENDLESS + "\n", "timeout", "startup", "loading took more than 6 s"),
+    "rad2deg": (unary("x0 * 57.29577951308232", before="self.numel() == 301 and os._exit(4)"), "crashed", "exit_4", "exited with code 4"),
+    "sgn": (host("os.abort()"), "crashed", "signal_SIGABRT", "killed by SIGABRT"),
     "sign": (host(_LEAVE_A_DAEMON), "incorrect", "values", "elements wrong"),
     "erfc": (HEADER + "def another(self):\n    return self\n", "incorrect", "missing_function", "defines no erfc__default_kernel_impl"),
     "exp2": (HEADER + "def KERNEL(self:\n", "incorrect", "syntax_error", "line "),
@@ -266,6 +269,18 @@ def test_an_operator_in_place_does_not_drift(run: Run) -> None:
         for record in run.of(name):
             assert record.rounds > 4
             assert record.deterministic
+
+
+def test_a_crash_costs_one_case(run: Run) -> None:
+    """The kernel gets a new process and goes on with the next case."""
+    assert ["passed", "crashed", "passed"] == [record.status.value for record in run.of("rad2deg")]
+
+
+def test_a_kernel_that_always_crashes_is_given_up(run: Run) -> None:
+    """After two restarts the rest is not run, which counts as failed."""
+    expected = ["crashed", "crashed", "crashed", "not_run", "not_run"]
+    assert expected == [record.status.value for record in run.of("sgn")]
+    assert {"after_crash"} == {record.reason for record in run.of("sgn")[3:]}
 
 
 def test_a_slow_first_call_is_reported_apart(run: Run) -> None:

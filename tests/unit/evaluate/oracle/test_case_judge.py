@@ -322,6 +322,12 @@ def test_a_case_that_does_not_fit_is_skipped(judge: Judge, write: CaseWriter) ->
     assert "too_large" == judge(small, torch.relu, operator=greedy).reason
 
 
+def _short_of_memory(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    if torch.equal(self, self.round()):
+        raise MemoryError
+    return self + other
+
+
 def test_rounds_that_eager_refuses_are_dropped_and_noted(judge: Judge, adding: Case) -> None:
     """A distribution under which eager raises, or gives only NaN, does not count against the kernel."""
 
@@ -335,6 +341,7 @@ def test_rounds_that_eager_refuses_are_dropped_and_noted(judge: Judge, adding: C
     judged = judge(adding, add, operator=picky)
     assert None is judged.finding, judged.detail
     assert ["integers", "special"] == judged.tally.dropped
+    assert ["integers"] == judge(adding, add, operator=_short_of_memory).tally.dropped
     assert ["as_given", "wide", "late_wide", REPEAT] == judged.rounds
 
 
