@@ -130,11 +130,14 @@ class Candidate:
         Raises:
             Died, TimedOut: it did not answer.
         """
+        latest = min(deadline, time.monotonic() + self._limits.call_timeout_s)
         try:
-            self._channel.send(request, descriptors)
+            self._channel.send(request, descriptors, deadline=latest)
         except Closed:
             self._raise_death()
-        return self._receive(min(deadline, time.monotonic() + self._limits.call_timeout_s))
+        except DeadlineExceeded:
+            self._raise_timeout()
+        return self._receive(latest)
 
     def _receive(self, deadline: float) -> dict[str, Any]:
         poller = select.poll()
@@ -196,7 +199,7 @@ class Candidate:
         tail = self.printed().strip().splitlines()[-1:]
         said = f"; last output: {tail[0][:300]}" if tail else ""
         if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
+            name = _signal_name(os.WTERMSIG(status))
             raise Died(f"signal_{name}", f"killed by {name}{said}")
         code = os.waitstatus_to_exitcode(status)
         raise Died(f"exit_{code}", f"the process exited with code {code}{said}")
@@ -213,6 +216,14 @@ class Candidate:
         if self._status is None:
             self._status = self._server.reap(self._pid)
         return self._status
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name; real-time signals have only numbers."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
 
 
 def _ended_within(pidfd: int, seconds: float) -> bool:

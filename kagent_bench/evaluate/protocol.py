@@ -18,6 +18,8 @@ from typing import Any
 _LENGTH = struct.Struct("<I")
 MAX_MESSAGE_BYTES = 16 << 20
 """Bound of one message, far above any header that is sent."""
+SHORTEST_WAIT_S = 0.001
+"""A timeout of zero would mean not to wait at all, also where there is room."""
 MAX_DESCRIPTORS = 8
 """Bound of descriptors in one message."""
 
@@ -61,21 +63,28 @@ class Channel:
         with contextlib.suppress(OSError):
             self._sock.close()
 
-    def send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+    def send(
+        self, message: dict[str, Any], descriptors: tuple[int, ...] = (), *, deadline: float | None = None
+    ) -> None:
         """Send one message.
 
         Raises:
             Closed: the other side is gone.
+            DeadlineExceeded: it does not read, and its buffer is full.
         """
         data = json.dumps(message, separators=(",", ":")).encode()
         header = _LENGTH.pack(len(data))
         try:
-            self._sock.settimeout(None)
+            self._sock.settimeout(
+                None if deadline is None else max(deadline - time.monotonic(), SHORTEST_WAIT_S)
+            )
             if descriptors:
                 socket.send_fds(self._sock, [header], list(descriptors))
                 self._sock.sendall(data)
             else:
                 self._sock.sendall(header + data)
+        except TimeoutError as error:
+            raise DeadlineExceeded from error
         except OSError as error:
             raise Closed(str(error)) from error
 

@@ -6,6 +6,7 @@ times; what is left then is ``not_run``. The candidate's failure is data; a harn
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from kagent_bench.evaluate.processes import HelperLost, close_quietly
 from kagent_bench.model.call_text import call_text
 from kagent_bench.model.identity import encode_case
 from kagent_bench.model.record import CaseRecord
-from kagent_bench.model.verdict import CaseStatus
+from kagent_bench.model.verdict import CLAIMED_LIMIT, CaseStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,11 @@ MAX_RESTARTS = 2
 """New processes that a kernel gets after crashes and hangs."""
 INTERPRETER_LIMITS = ("not supported in interpreter mode", "0 active drivers", "libdevice is not supported")
 """What Triton says where its interpreter, and not the kernel, is at its end."""
+MAX_DETAIL_CHARACTERS = 4000
+"""Bound of what is kept of a candidate's words for one case."""
+MAX_CALL_NAMES = 50
+"""Names of library calls that are kept for one case."""
+_REASON = re.compile(r"[a-z_]{1,40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,16 +129,18 @@ class Supervisor:
         self._oracle.request({"do": "kernel"})
         device = (self._oracle.machine or {})["torch_device"]
         with Candidate(self._server, job.kernel, job.source, device, self._settings.limits) as candidate:
-            refused = self._load(candidate)
-            for keyed in cases:
-                started = time.monotonic()
-                hopeless = self._settings.unjudgeable.get(keyed.case.dtype)
-                if hopeless is not None:
-                    ended = _Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
-                else:
-                    ended = refused or self._run_case(candidate, job.kind, keyed.case, deadline)
-                yield keyed, ended, time.monotonic() - started
-            self.printed = candidate.printed()
+            try:
+                refused = self._load(candidate)
+                for keyed in cases:
+                    started = time.monotonic()
+                    hopeless = self._settings.unjudgeable.get(keyed.case.dtype)
+                    if hopeless is not None:
+                        ended = _Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
+                    else:
+                        ended = refused or self._run_case(candidate, job.kind, keyed.case, deadline)
+                    yield keyed, ended, time.monotonic() - started
+            finally:
+                self.printed = candidate.printed()
 
     def _load(self, candidate: Candidate) -> _Ended | None:
         """Wait for the kernel file; return how every case ends if it cannot be loaded."""
@@ -148,7 +156,7 @@ class Supervisor:
                 status=CaseStatus.TIMEOUT, reason="startup", detail=f"loading took more than {limit:g} s"
             )
         self.containment = candidate.containment
-        return None if message.get("outcome") == "loaded" else _failed(message)
+        return None if message.get("outcome") == "loaded" else self._failed(message)
 
     def _run_case(self, candidate: Candidate, kind: str, case: Case, deadline: float) -> _Ended:
         try:
@@ -166,7 +174,7 @@ class Supervisor:
                 first_call_s = time.monotonic() - started if first_call_s is None else first_call_s
                 request, descriptors = {}, ()
                 if reply.get("outcome") != "returned":
-                    return _failed(reply, first_call_s)
+                    return self._failed(reply, first_call_s)
                 answer, descriptors = self._oracle.request({"do": "judge", "reply": reply})
         except HelperLost as lost:
             # The oracle holds no candidate code: its death over a case is the reference's doing.
@@ -186,6 +194,30 @@ class Supervisor:
             first_call_s=first_call_s,
         )
 
+    def _failed(self, message: Mapping[str, Any], first_call_s: float | None = None) -> _Ended:
+        """Return how a case ends that the candidate itself reports as failed; it is trusted with no more than that.
+
+        Words that Triton has for the interpreter's limits can be forged. They are a reason of their own, with
+        which no operator becomes ``correct``.
+        """
+        reason, detail = str(message.get("reason")), str(message.get("detail", ""))
+        if (self._oracle.machine or {}).get("interpreter") and any(
+            limit in detail for limit in INTERPRETER_LIMITS
+        ):
+            text = f"Triton's interpreter cannot run this: {detail}"
+            return _Ended(
+                status=CaseStatus.NOT_JUDGED,
+                reason=CLAIMED_LIMIT,
+                detail=text,
+                first_call_s=first_call_s,
+            )
+        return _Ended(
+            status=CaseStatus.FAILED,
+            reason=reason if _REASON.fullmatch(reason) else "unknown",
+            detail=detail,
+            first_call_s=first_call_s,
+        )
+
     def _record(self, job: KernelJob, keyed: KeyedCase, ended: _Ended, duration: float) -> CaseRecord:
         case, tally = keyed.case, ended.tally
         return CaseRecord(
@@ -195,7 +227,7 @@ class Supervisor:
             kernel_sha256=job.kernel.sha256,
             status=ended.status,
             reason=ended.reason,
-            detail=ended.detail,
+            detail=_plain(ended.detail),
             dtype=case.dtype,
             origin=case.origin,
             held_out=case.held_out,
@@ -212,20 +244,13 @@ class Supervisor:
             backendbench_passed=tally.get("backendbench_passed"),
             deterministic=tally.get("deterministic"),
             launches=tally.get("launches"),
-            library_calls=tuple(tally.get("library_calls", ())),
+            library_calls=tuple(map(_plain, tally.get("library_calls", ())[:MAX_CALL_NAMES])),
             first_call_s=ended.first_call_s,
             duration_s=duration,
         )
 
 
-def _failed(message: Mapping[str, Any], first_call_s: float | None = None) -> _Ended:
-    """Return how a case ends that the candidate itself reports as failed; its words are not trusted with more."""
-    reason, detail = str(message.get("reason", "unknown"))[:40], str(message.get("detail", ""))
-    if any(limit in detail for limit in INTERPRETER_LIMITS):
-        text = f"Triton's interpreter cannot run this: {detail}"
-        return _Ended(
-            status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=text, first_call_s=first_call_s
-        )
-    # After a fault on the device the process is of no more use: the case ends as a crash does.
-    status = CaseStatus.CRASHED if reason == DEVICE_FAULT else CaseStatus.FAILED
-    return _Ended(status=status, reason=reason, detail=detail, first_call_s=first_call_s)
+def _plain(text: str, limit: int = MAX_DETAIL_CHARACTERS) -> str:
+    """Return a candidate's words so that every file and terminal takes them: bounded, without lone surrogates."""
+    cut = text if len(text) <= limit else f"{text[:limit]} [{len(text) - limit} more characters]"
+    return cut.encode("utf-8", "replace").decode().replace("\0", "?")

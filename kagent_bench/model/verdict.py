@@ -48,6 +48,9 @@ class OperatorVerdict(str, Enum):
         return self.value
 
 
+CLAIMED_LIMIT = "interpreter_limit"
+"""Reason of a case that was not judged because the kernel itself raised what Triton raises at its limits."""
+
 FINE = frozenset({OperatorVerdict.CORRECT, OperatorVerdict.NOT_JUDGED, OperatorVerdict.SKIPPED})
 """Verdicts that leave the exit code at 0."""
 
@@ -78,19 +81,24 @@ def operator_verdict(cases: Iterable[JudgedCase], *, has_kernel: bool) -> tuple[
 
     ``correct`` asks that every judged case passed and that no control output passes all of them: one strong case
     is enough, and so are two of which one fails zeros and the other ones (as for ``any``, whose every single
-    result is one or the other).
+    result is one or the other). A case that was not judged on the kernel's own word leaves the operator not judged,
+    or a kernel could choose its cases.
     """
     if not has_kernel:
         return OperatorVerdict.MISSING, "no_kernel"
     first: dict[CaseStatus, str] = {}
     survivors: frozenset[str] | None = None
+    claimed = False
     for case in cases:
         first.setdefault(case.status, case.reason)
+        claimed |= case.status is CaseStatus.NOT_JUDGED and case.reason == CLAIMED_LIMIT
         if case.status is CaseStatus.PASSED:
             survivors = case.survivors if survivors is None else survivors & case.survivors
     for status, verdict in _BY_SEVERITY:
         if status in first:
             return verdict, first[status]
+    if claimed:
+        return OperatorVerdict.NOT_JUDGED, CLAIMED_LIMIT
     if survivors is not None and not survivors:
         return OperatorVerdict.CORRECT, ""
     if survivors:
