@@ -334,17 +334,54 @@ def test_the_secret_is_private(run: Run) -> None:
     assert secret.read_bytes().hex() not in run.text
 
 
-def test_the_wanted_tolerance_decides_and_is_recorded(run: Run, command: Command) -> None:
+@pytest.fixture(scope="module")
+def lenient(run: Run, command: Command) -> tuple[dict[str, str], dict[str, CaseRecord]]:
+    """Judge two kernels again with another tolerance and policy; returns verdicts and records by operator."""
+    arguments = ("--suite", "cases", "--kernels-dir", "kernels", "--ops", "square,relu", *LIMITS)
+    changes = ("--tolerance", "float32=1e-2", "--policy", "report", "--run-dir", "lenient")
+    printed = command.json(run.folder, "evaluate", *arguments, *changes)
+    verdicts = {item["op_name"]: item["verdict"] for item in printed["operators"]}
+    return verdicts, {record.op_name: record for record in read_records(run.folder / "lenient")}
+
+
+def test_the_wanted_tolerance_decides_and_is_recorded(
+    run: Run, lenient: tuple[dict[str, str], dict[str, CaseRecord]]
+) -> None:
     """An error between the shipped tolerance and the given one passes only with the latter."""
     (strict,) = run.of("square")
-    arguments = ("--suite", "cases", "--kernels-dir", "kernels", "--ops", "square", *LIMITS)
-    printed = command.json(
-        run.folder, "evaluate", *arguments, "--tolerance", "float32=1e-2", "--run-dir", "lenient"
-    )
-    (lenient,) = read_records(run.folder / "lenient")
+    verdicts, records = lenient
+    record = records["square.default"]
     assert ("failed", 1.9073486328125e-06) == (strict.status.value, strict.tolerance)
-    assert ("passed", 1e-2) == (lenient.status.value, lenient.tolerance)
-    assert "correct" == printed["operators"][0]["verdict"]
+    assert ("passed", 1e-2) == (record.status.value, record.tolerance)
+    assert "correct" == verdicts["square.default"]
+
+
+def test_library_work_is_labelled_where_the_policy_only_reports(
+    lenient: tuple[dict[str, str], dict[str, CaseRecord]],
+) -> None:
+    """The kernel that lets torch compute is correct under that policy, with the calls in its record."""
+    verdicts, records = lenient
+    assert "correct" == verdicts["relu.default"]
+    assert ("aten.relu.default",) == records["relu.default"].library_calls
+
+
+def test_a_single_case_is_judged_on_the_same_inputs(run: Run, command: Command) -> None:
+    """The case of a record can be looked at again: same element, same values, in a run of its own."""
+    _, failed = run.of("mm")
+    arguments = (
+        "--suite",
+        "cases",
+        "--kernels-dir",
+        "kernels",
+        "--case",
+        failed.case_id,
+        "--run-dir",
+        "results",
+    )
+    printed = command.json(run.folder, "evaluate", *arguments, *LIMITS)
+    (found,) = printed["operators"]
+    assert (1, failed.detail) == (found["counts"]["total"], found["detail"])
+    assert (run.folder / "results").resolve() != (run.folder / printed["run"]["folder"]).resolve()
 
 
 def test_a_changed_suite_is_not_mixed_into_a_run(run: Run, command: Command) -> None:
