@@ -7,12 +7,17 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# How long an example takes says more about what else the machine does than about the code.
+hypothesis.settings.register_profile("kab", deadline=None)
+hypothesis.settings.load_profile("kab")
 
 _SET_BY_LIBRARIES = frozenset({"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR", "CUDA_MODULE_LOADING"})
 """Variables that pytest and torch set on their own."""
