@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.suites.recording.elements import special_values, used_elements
+from kagent_bench.suites.recording.kinds import ALLOCATES
 from kagent_bench.suites.recording.specification import Arguments, Unrepresentable, specify
 
 if TYPE_CHECKING:
@@ -91,12 +92,15 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Record the call, then run it."""
+        """Record the call, then run it; new memory is cleared, so that recordings repeat."""
         del types
         named = kwargs or {}
         if func.namespace == "aten":
             self._note(func, args, named)
-        return func(*args, **named)
+        result = func(*args, **named)
+        if func.overloadpacket.__name__ in ALLOCATES and result.layout == torch.strided:
+            result.untyped_storage().fill_(0)
+        return result
 
     def _note(self, func: torch._ops.OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Copy the arguments of a call that may be kept."""

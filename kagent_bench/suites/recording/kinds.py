@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import torch
 
-UNINITIALISED = frozenset(
-    {
-        "_empty_affine_quantized",
-        "empty",
-        "empty_like",
-        "empty_permuted",
-        "empty_strided",
-        "new_empty",
-        "new_empty_strided",
-        "resize",
-        "resize_",
-        "resize_as",
-        "resize_as_",
-    }
+ALLOCATES = frozenset(
+    {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 )
+"""Operators that return new memory and write nothing to it."""
+
+UNINITIALISED = ALLOCATES | {"_empty_affine_quantized", "resize", "resize_", "resize_as", "resize_as_"}
 """Operators whose output holds whatever the memory held."""
 
 TRANSFORMS_INPUT_METADATA = frozenset({"as_strided_", "set_", "squeeze_", "t_", "transpose_", "unsqueeze_"})

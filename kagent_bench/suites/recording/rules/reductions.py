@@ -46,12 +46,12 @@ def sizes(template: Template) -> Iterator[Template]:
 def dims(template: Template) -> Iterator[Template]:
     """Every dimension, counted from either end; several at once, none and all."""
     cube = _resized(template, New(shape=CUBE))
-    for dim in (-1, 0, 1, -2, -3):
-        yield from _along(cube, dim)
     if takes_several(template):
-        several: tuple[Value, ...] = ((0, 2), (-1, 1), (2, 1, 0), (), None)
+        several: tuple[Value, ...] = ((0, 2), None, (-1, 1), (), (2, 1, 0))
         for dims in several:
             yield cube.with_value("dim", dims)
+    for dim in (-1, 0, 1, -2, -3):
+        yield from _along(cube, dim)
 
 
 def keepdim(template: Template) -> Iterator[Template]:
