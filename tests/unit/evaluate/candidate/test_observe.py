@@ -56,7 +56,7 @@ def test_nothing_is_kept_between_calls() -> None:
         torch.relu(torch.ones(3))
     with seen():
         pass
-    assert {"calls": [], "launches": 0, "bf16_arithmetic": False} == OBSERVER.seen()
+    assert [] == [name for name, value in OBSERVER.seen().items() if value]
 
 
 def _kernel() -> None:
