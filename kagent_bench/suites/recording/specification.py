@@ -163,7 +163,9 @@ class _Writer:
             stop = max((_end(view) for view in group.views if view.numel()), default=start)
             index[key] = len(storages)
             shift[key] = start
-            storages.append(_literal(group.views[0], start, stop))
+            storages.append(
+                _literal([view for view in group.views if view.numel()] or group.views, start, stop)
+            )
         placed = tuple(
             TensorSpec(
                 storage=index[key],
@@ -198,17 +200,25 @@ def _end(view: torch.Tensor) -> int:
     return int(view.storage_offset()) + reach + 1
 
 
-def _literal(view: torch.Tensor, start: int, stop: int) -> StorageSpec:
+def _literal(views: list[torch.Tensor], start: int, stop: int) -> StorageSpec:
+    """Copy a span of a storage; elements that no view uses become zero, whatever the memory held."""
+    first = views[0].detach()
     numel = stop - start
     if numel > MAX_STORAGE_ELEMENTS:
         reason = "too_large"
         raise Unrepresentable(reason)
+    data = b""
     if numel:
-        flat = view.detach().as_strided((numel,), (1,), start).contiguous()
+        flat = first.as_strided((numel,), (1,), start).contiguous()
+        if numel > first.numel():
+            used = torch.zeros(numel, dtype=torch.bool)
+            for view in views:
+                used.as_strided(view.shape, view.stride(), int(view.storage_offset()) - start).fill_(
+                    value=True
+                )
+            flat = flat.masked_fill(~used, 0)
         data = flat.view(torch.uint8).numpy().tobytes()
-    else:
-        data = b""
-    return StorageSpec(dtype=dtype_name(view.dtype), numel=numel, rule=LiteralValues(data=data))
+    return StorageSpec(dtype=dtype_name(first.dtype), numel=numel, rule=LiteralValues(data=data))
 
 
 def _place(value: Any, placed: tuple[TensorSpec, ...]) -> Any:

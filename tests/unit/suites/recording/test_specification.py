@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from kagent_bench.model.case import SymbolSpec
+from kagent_bench.model.case import LiteralValues, SymbolSpec
 from kagent_bench.suites.recording.replay import materialise
 from kagent_bench.suites.recording.specification import Arguments, Unrepresentable, specify
 
@@ -52,6 +52,12 @@ def test_a_storage_keeps_only_what_is_used() -> None:
     arguments = specify((torch.zeros(1000)[500:504],), {})
     assert [5] == [storage.numel for storage in arguments.storages]
     assert [1] == [item.tensor.offset for item in arguments.tensors()]
+
+
+def test_elements_between_those_of_a_view_are_zero() -> None:
+    """What memory held there is nobody's business, and recordings repeat."""
+    arguments = specify((torch.ones(6, dtype=torch.bool)[::2],), {})
+    assert LiteralValues(data=bytes([1, 0, 1, 0, 1])) == arguments.storages[0].rule
 
 
 def test_arguments_that_share_memory_share_a_storage() -> None:
