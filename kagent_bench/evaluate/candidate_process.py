@@ -57,7 +57,14 @@ class Candidate:
     """One forked process with one kernel file; use as a context manager."""
 
     def __init__(
-        self, server: ForkServer, kernel: Kernel, source: bytes, device: str, limits: CandidateLimits
+        self,
+        server: ForkServer,
+        kernel: Kernel,
+        source: bytes,
+        device: str,
+        limits: CandidateLimits,
+        *,
+        ghost: bool = False,
     ) -> None:
         """Fork the process; ``load`` waits for the kernel file.
 
@@ -67,6 +74,7 @@ class Candidate:
             source: the kernel file's bytes.
             device: torch's device string.
             limits: what it may use.
+            ghost: whether launches do nothing in it.
         """
         self._server = server
         self._limits = limits
@@ -86,6 +94,7 @@ class Candidate:
             "scratch": str(self._scratch),
             "memory_bytes": limits.memory_bytes,
             "secrets": [str(secret) for secret in limits.secrets],
+            "ghost": ghost,
         }
         try:
             self._pid, self._pidfd = server.fork(request, (theirs.fileno(), output_end))

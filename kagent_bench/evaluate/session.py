@@ -126,6 +126,7 @@ class Session:
         judge_settings = JudgeSettings(
             limits=limits,
             kernel_timeout_s=evaluate.kernel_timeout_s,
+            look_for_decoys=evaluate.policy == "strict",
             unjudgeable=self.ability.unjudgeable() if self.ability else {},
         )
         made = Supervisor(oracle, self._server, judge_settings)

@@ -35,6 +35,8 @@ MAX_DETAIL_CHARACTERS = 4000
 """Bound of what is kept of a candidate's words for one case."""
 MAX_CALL_NAMES = 50
 """Names of library calls that are kept for one case."""
+RIGHT_BY_OTHER_MEANS = frozenset({"no_kernel", "library_compute"})
+"""Reasons that the oracle gives only once the values are right."""
 _REASON = re.compile(r"[a-z_]{1,40}")
 
 
@@ -63,6 +65,8 @@ class JudgeSettings:
 
     limits: CandidateLimits
     kernel_timeout_s: float
+    look_for_decoys: bool = True
+    """Whether a kernel whose results are right without its launches is rejected; off where computing is allowed."""
     unjudgeable: Mapping[str, str] = field(default_factory=dict)
     """Case dtypes that this machine cannot judge, and why."""
 
@@ -90,6 +94,8 @@ class Supervisor:
         """What held the last candidate in."""
         self.printed = ""
         """What the last kernel printed."""
+        self._unhaunted = False
+        """Whether the kernel at hand is still to be tried without its launches."""
 
     def judge(self, job: KernelJob) -> Iterator[CaseRecord]:
         """Yield the record of each case as soon as it is known.
@@ -99,6 +105,7 @@ class Supervisor:
         """
         deadline = time.monotonic() + self._settings.kernel_timeout_s
         restarts = 0
+        self._unhaunted = self._settings.look_for_decoys and job.kind == "value"
         rest = list(job.cases)
         while rest:
             judged = 0
@@ -138,9 +145,36 @@ class Supervisor:
                         ended = _Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
                     else:
                         ended = refused or self._run_case(candidate, job.kind, keyed.case, deadline)
+                    if self._unhaunted and _is_proof(ended):
+                        self._unhaunted = False
+                        ended = self._try_without_launches(job, keyed.case, deadline) or ended
                     yield keyed, ended, time.monotonic() - started
             finally:
                 self.printed = candidate.printed()
+
+    def _try_without_launches(self, job: KernelJob, case: Case, deadline: float) -> _Ended | None:
+        """Replay one case in a process where launches do nothing; a right result is not the kernels' work.
+
+        What else happens there is no fault of the kernel: it was never meant to run like this.
+        """
+        self._oracle.request({"do": "kernel"})
+        device = (self._oracle.machine or {})["torch_device"]
+        limits = self._settings.limits
+        try:
+            with Candidate(self._server, job.kernel, job.source, device, limits, ghost=True) as ghost:
+                loaded = ghost.load().get("outcome") == "loaded"
+                replayed = self._run_case(ghost, job.kind, case, deadline) if loaded else None
+        except (Died, TimedOut):
+            replayed = None
+        self._oracle.request({"do": "kernel"})
+        if replayed is None or not (
+            replayed.status is CaseStatus.PASSED or replayed.reason in RIGHT_BY_OTHER_MEANS
+        ):
+            return None
+        detail = (
+            "the result is right although no launch did anything: something else than the kernels computes it"
+        )
+        return _Ended(status=CaseStatus.REJECTED, reason="decoy_kernel", detail=detail, tally=replayed.tally)
 
     def _load(self, candidate: Candidate) -> _Ended | None:
         """Wait for the kernel file; return how every case ends if it cannot be loaded."""
@@ -248,6 +282,15 @@ class Supervisor:
             first_call_s=ended.first_call_s,
             duration_s=duration,
         )
+
+
+def _is_proof(ended: _Ended) -> bool:
+    """Return whether a case passed on which no control output passes, with launches."""
+    return (
+        ended.status is CaseStatus.PASSED
+        and not ended.tally.get("survivors")
+        and bool(ended.tally.get("launches"))
+    )
 
 
 def _plain(text: str, limit: int = MAX_DETAIL_CHARACTERS) -> str:

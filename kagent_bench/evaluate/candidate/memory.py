@@ -45,13 +45,15 @@ class Call:
         self.regions = [tuple(region) for region in header["regions"]]
         self._dtypes = [getattr(torch, name) for name in header["dtypes"]]
         self.storages = [self._storage(*region) for region in self.regions]
+        self._known: dict[int, tuple[torch.Tensor, tuple[Any, ...]]] = {}
         self._args = [decode_value(value) for value in header["args"]]
         self._kwargs = {name: decode_value(value) for name, value in header["kwargs"].items()}
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return positional and keyword arguments for one call, laid over the arena anew.
+        """Return positional and keyword arguments for one call, laid over the arena.
 
-        An operator such as ``unsqueeze_`` changes how its argument looks at memory; the next call must not see that.
+        The same tensor objects come again with other contents, so that a result kept by an object's identity shows.
+        But an operator such as ``unsqueeze_`` changes how its argument looks at memory; the next call gets another.
         """
         args = [self._build(value) for value in self._args]
         return args, {name: self._build(value) for name, value in self._kwargs.items()}
@@ -90,13 +92,11 @@ class Call:
 
     def _build(self, value: Value) -> Any:
         if isinstance(value, TensorSpec):
-            dtype = self._dtypes[value.storage]
-            storage = self.storages[value.storage]
-            empty = torch.empty(0, dtype=dtype, device=self._device)
-            if not storage.n_bytes:
-                return torch.empty_strided(value.shape, value.stride, dtype=dtype, device=self._device)
-            offset = value.offset + storage.base // dtype.itemsize
-            return empty.set_(storage.untyped, offset, value.shape, value.stride)
+            known, facts = self._known.get(id(value), (None, ()))
+            if known is None or facts != _facts(known):
+                known = self._tensor(value)
+                self._known[id(value)] = (known, _facts(known))
+            return known
         if isinstance(value, SymbolSpec):
             if value.kind == "device":
                 return self._device if value.name == "target" else torch.device(value.name)
@@ -104,3 +104,18 @@ class Call:
         if isinstance(value, tuple):
             return [self._build(item) for item in value]
         return value
+
+    def _tensor(self, value: TensorSpec) -> torch.Tensor:
+        dtype = self._dtypes[value.storage]
+        storage = self.storages[value.storage]
+        empty = torch.empty(0, dtype=dtype, device=self._device)
+        if not storage.n_bytes:
+            return torch.empty_strided(value.shape, value.stride, dtype=dtype, device=self._device)
+        offset = value.offset + storage.base // dtype.itemsize
+        return empty.set_(storage.untyped, offset, value.shape, value.stride)
+
+
+def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Return how a tensor looks at memory, and what a kernel may have hung on it."""
+    where = (tensor.data_ptr(), tensor.storage_offset())
+    return tuple(tensor.shape), tensor.stride(), where, tensor.dtype, tensor.requires_grad, bool(vars(tensor))

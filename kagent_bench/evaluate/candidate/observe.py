@@ -1,4 +1,4 @@
-"""Observing a kernel from inside its own process: ATen calls, launches, bfloat16 arithmetic, unwritten memory.
+"""Observing a kernel from inside its own process: calls of libraries, launches, bfloat16 arithmetic, memory.
 
 What is seen here is evidence, not proof: the kernel's code can undo it. It labels honest kernels rightly and makes
 careless ones show; nothing here decides about values.
@@ -6,12 +6,15 @@ careless ones show; nothing here decides about values.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from kagent_bench.evaluate.candidate.guards import Guards
 
 INTERPRETER_CALLS = frozenset(
     [
@@ -25,6 +28,23 @@ INTERPRETER_CALLS = frozenset(
 _UNINITIALISED = frozenset(
     ["empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_"]
 )
+_FRESH = _UNINITIALISED - {"resize_"} | frozenset(
+    [
+        "zeros",
+        "zeros_like",
+        "ones",
+        "ones_like",
+        "full",
+        "full_like",
+        "new_zeros",
+        "new_ones",
+        "new_full",
+        "clone",
+    ]
+)
+"""What returns memory of its own, which gets a guard band."""
+_TO_NUMPY = ("numpy", "__array__", "__dlpack__")
+"""Methods of tensors that hand their values to another library."""
 _POISON = (float("nan"), -1.2345e4)
 """What fresh memory holds, in turn, so that an unwritten element shows also where NaN would be right."""
 _INTEGER_POISON = (0x5A, -0x5B)
@@ -42,6 +62,9 @@ class Observer:
         """Which poison fresh memory gets."""
         self.author = ""
         """File whose kernels count as the candidate's own."""
+        self.ghost = False
+        """Whether launches do nothing, to see whether anything else computes."""
+        self.guards = Guards()
         self._launching = 0
 
     def reset(self, turn: int) -> None:
@@ -50,6 +73,7 @@ class Observer:
         self.launches = 0
         self.bf16_arithmetic = False
         self.turn = turn
+        self.guards.clear()
 
     def seen(self) -> dict[str, Any]:
         """Return what was seen, as it is sent."""
@@ -57,12 +81,23 @@ class Observer:
             "calls": sorted(self.calls),
             "launches": self.launches,
             "bf16_arithmetic": self.bf16_arithmetic,
+            "overrun": self.guards.overrun(),
         }
 
     def call(self, name: str) -> None:
         """Note an ATen call."""
         if not (self._launching and name in INTERPRETER_CALLS):
             self.calls.add(name)
+
+    def library(self, name: str) -> None:
+        """Note that values were handed to another library than torch; the interpreter's own doing does not count."""
+        if not self._launching:
+            self.calls.add(name)
+
+    def fresh(self, tensor: torch.Tensor) -> None:
+        """Guard memory that the candidate allocated; what the interpreter allocates is its own."""
+        if not self._launching:
+            self.guards.add(tensor)
 
     @contextmanager
     def launch(self, function: Callable[..., Any]) -> Iterator[None]:
@@ -98,17 +133,46 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         OBSERVER.call(str(func))
         result = func(*args, **(kwargs or {}))
-        if func.overloadpacket.__name__ in _UNINITIALISED and isinstance(result, torch.Tensor):
-            _poison(result)
+        name = func.overloadpacket.__name__
+        if name in _FRESH | _UNINITIALISED and isinstance(result, torch.Tensor) and _may_be_written(result):
+            if name in _FRESH:
+                OBSERVER.fresh(result)
+            if name in _UNINITIALISED:
+                _poison(result)
         return result
 
 
+def watch_libraries() -> None:
+    """See also what threads of the candidate call, and what it hands to NumPy; call it once, before candidates run."""
+    run_thread = threading.Thread.run
+
+    def run(self: threading.Thread) -> None:
+        with Watch():  # type: ignore[no-untyped-call]
+            run_thread(self)
+
+    threading.Thread.run = run  # type: ignore[method-assign]
+    for name in _TO_NUMPY:
+        original = getattr(torch.Tensor, name)
+
+        def noted(
+            self: torch.Tensor, *args: Any, original: Callable[..., Any] = original, **kwargs: Any
+        ) -> Any:
+            OBSERVER.library("numpy")
+            return original(self, *args, **kwargs)
+
+        setattr(torch.Tensor, name, noted)
+
+
+def _may_be_written(tensor: torch.Tensor) -> bool:
+    return (
+        tensor.layout is torch.strided
+        and tensor.device.type != "meta"
+        and not (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
+    )
+
+
 def _poison(tensor: torch.Tensor) -> None:
-    if (
-        not tensor.numel()
-        or tensor.device.type == "meta"
-        or (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
-    ):
+    if not tensor.numel():
         return
     turn = OBSERVER.turn % 2
     if tensor.dtype is torch.bool:

@@ -21,7 +21,7 @@ import torch
 
 from kagent_bench.evaluate.candidate import triton_hooks
 from kagent_bench.evaluate.candidate.memory import Call
-from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch
+from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch, watch_libraries
 from kagent_bench.evaluate.candidate.outputs import TooLarge, describe
 from kagent_bench.evaluate.containment import contain, default_policy
 from kagent_bench.evaluate.protocol import Channel, Closed
@@ -38,6 +38,7 @@ DEVICE_FAULT = "device_fault"
 
 def preload() -> None:
     """Do once, in the fork server, what every child would do: set Triton's hooks, work out the allow-list."""
+    watch_libraries()
     triton_hooks.install(interpreter=os.environ.get("TRITON_INTERPRET") == "1")
     default_policy(Path(tempfile.gettempdir()), cuda=os.environ.get("TRITON_INTERPRET") != "1")
 
@@ -46,7 +47,8 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
     """Be the candidate; returns the exit status.
 
     Args:
-        request: ``kernel`` (path), ``function``, ``device``, ``scratch``, ``memory_bytes``, ``secrets``.
+        request: ``kernel`` (path), ``function``, ``device``, ``scratch``, ``memory_bytes``, ``secrets``,
+            ``ghost`` (whether launches shall do nothing).
         channel_descriptor: socket to the supervisor.
         output_descriptor: pipe that stdout and stderr go to.
     """
@@ -68,6 +70,7 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
     channel = Channel.from_descriptor(channel_descriptor)
     channel.send({"outcome": "contained", "containment": report.to_json()})
     OBSERVER.author = request["kernel"]
+    OBSERVER.ghost = request["ghost"]
     watch = Watch()  # type: ignore[no-untyped-call]
     with watch:
         function, failure = _load(request["kernel"], request["function"])

@@ -35,6 +35,8 @@ def _count_interpreted_launches() -> None:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        if OBSERVER.ghost:
+            return None
         with OBSERVER.launch(self.fn):
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
@@ -49,6 +51,8 @@ def _count_compiled_launches() -> None:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        if OBSERVER.ghost:
+            return None
         with OBSERVER.launch(self.fn):
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 

@@ -159,6 +159,9 @@ class CaseJudge:
         finding = contract.check_guards(
             self._before, after, self.layout, self._names
         ) or contract.check_unchanged(self._before, after, self.layout, self._names, self._writable)
+        if finding is None and reply.get("overrun") is True:
+            detail = "bytes after memory that the kernel allocated were overwritten"
+            finding = Finding(status=CaseStatus.FAILED, reason="out_of_bounds_write", detail=detail)
         if finding is not None:
             return self._in_round(finding)
         try:
