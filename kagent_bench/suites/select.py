@@ -126,17 +126,17 @@ def _all(
 
 
 def _filtered(item: OperatorCases, filters: list[_NamedFilter]) -> OperatorCases:
-    if not filters:
-        return item
-    kept = []
+    """Apply the filters; a call that samples of several dtypes make, of an index alone for example, is one case."""
+    kept: dict[str, Case] = {}
     skipped = list(item.skipped)
     for case in item.cases:
-        reason = _skip_reason(case, filters)
+        reason = _skip_reason(case, filters) if filters else None
         if reason is None:
-            kept.append(case)
+            kept.setdefault(case.id, case)
         else:
             skipped.append(SkippedCase(case=case, reason=reason))
-    return replace(item, cases=tuple(kept), skipped=tuple(skipped))
+    skipped = [skip for skip in skipped if skip.case.id not in kept]
+    return replace(item, cases=tuple(kept.values()), skipped=tuple(skipped))
 
 
 def _skip_reason(case: Case, filters: list[_NamedFilter]) -> str | None:

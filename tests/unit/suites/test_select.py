@@ -173,3 +173,20 @@ def test_nothing_left_is_an_error() -> None:
     """An empty selection says what was asked."""
     with pytest.raises(UsageError, match="--suite fake --dtype"):
         _select(dtype=("mute",))
+
+
+def test_a_call_of_two_dtypes_samples_is_one_case() -> None:
+    """The same call recorded for two dtypes is judged once, and is not skipped for the one that a filter refuses."""
+    name = OperatorName.parse("relu.default")
+    twins = tuple(
+        make_case(name, (1,), (), (), dtype=dtype, origin="smoke") for dtype in ("float32", "float16")
+    )
+
+    class _Twins(_FakeSuite):
+        def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
+            yield OperatorCases(operator=name, kind="value", cases=twins)
+
+    catalog = _FakeCatalog()
+    catalog.suites.known["fake"] = _Twins()
+    assert {"relu.default": (1, [])} == _select(catalog)
+    assert {"relu.default": (1, [])} == _select(catalog, dtype=("fp16",))
