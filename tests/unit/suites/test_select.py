@@ -184,6 +184,7 @@ def test_a_call_of_two_dtypes_samples_is_one_case() -> None:
 
     class _Twins(_FakeSuite):
         def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
+            self.asked.append(request.dtypes)
             yield OperatorCases(operator=name, kind="value", cases=twins)
 
     catalog = _FakeCatalog()
