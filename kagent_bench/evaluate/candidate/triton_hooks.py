@@ -13,6 +13,9 @@ import triton
 
 from kagent_bench.evaluate.candidate.observe import OBSERVER
 
+_LANGUAGE = (triton.language, triton.language.core)
+_patched: set[int] = set()
+"""The modules of the language that the current launch has replaced functions of."""
 _BIT_ARITHMETIC = ("binary_op", "unary_op", "create_fma", "create_dot")
 """Methods of the interpreter's builder that compute on a bfloat16's bits."""
 
@@ -22,6 +25,7 @@ def install(*, interpreter: bool) -> None:
     if interpreter:
         _count_interpreted_launches()
         _note_bf16_arithmetic()
+        _patch_language_once_a_launch()
         _autotune_without_driver()
     else:
         _count_compiled_launches()
@@ -37,10 +41,35 @@ def _count_interpreted_launches() -> None:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         if OBSERVER.ghost:
             return None
+        _patched.clear()
         with OBSERVER.launch(self.fn):
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
     InterpretedFunction.run = run
+
+
+def _patch_language_once_a_launch() -> None:
+    """Let a launch replace the language's functions once, not at each call of a device function such as ``tl.sum``.
+
+    The interpreter does so over and over within one launch, which takes two thirds of its time.
+    """
+    from triton.runtime import interpreter
+
+    original = getattr(interpreter, "_patch_lang", None)
+    scope = getattr(interpreter, "_LangPatchScope", None)
+    if original is None or scope is None:
+        return
+
+    def patch(function: Any) -> Any:
+        found = {
+            id(value) for value in _LANGUAGE if any(value is known for known in function.__globals__.values())
+        }
+        if found and found <= _patched:
+            return scope()
+        _patched.update(found)
+        return original(function)
+
+    interpreter._patch_lang = patch  # noqa: SLF001 - Triton offers no other way
 
 
 def _count_compiled_launches() -> None:
