@@ -117,6 +117,9 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if shape is not None and shape.examined >= EXAMINED_PER_SHAPE:
                 self._calls.append(_Call(func, key, None))
                 return
+            if _has_number_for_tensor(func, args):
+                self._left_out.append((func, "number_for_tensor"))
+                return
             arguments = specify(args, kwargs)
         except Unrepresentable as error:
             self._left_out.append((func, str(error)))
@@ -173,6 +176,18 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             found = [recorded for shape in known.shapes.values() for recorded in shape.kinds.values()]
             if found:
                 yield operator, sorted(found, key=lambda item: ORIGINS.index(item.origin))
+
+
+def _has_number_for_tensor(func: torch._ops.OpOverload, args: tuple[Any, ...]) -> bool:
+    """Return whether a Python number stands where the schema has a tensor.
+
+    PyTorch's parser allows it (``torch.mul(2.0, x)``); a kernel written to the schema need not.
+    """
+    declared = func._schema.arguments  # noqa: SLF001 - torch has no public way to a schema
+    return any(
+        isinstance(value, (bool, int, float, complex)) and "Tensor" in str(argument.type)
+        for value, argument in zip(args, declared, strict=False)
+    )
 
 
 def _shape_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:

@@ -76,7 +76,13 @@ def by_gain(all_features: Sequence[Features]) -> list[int]:
 
 
 def features(arguments: Arguments, origin: str) -> Features:
-    """Return what a call shows: origin, ranks, sizes, dtypes, layouts, values, broadcasting, aliasing."""
+    """Return what a call shows: origin, ranks, sizes, dtypes, layouts, values, broadcasting, aliasing.
+
+    A call without elements shows nothing but that, whatever its shape: its result has no values to compare.
+    """
+    empty = tuple(prod(item.tensor.shape) == 0 for item in arguments.tensors())
+    if any(empty):
+        return frozenset({("empty", empty)})
     found: set[Hashable] = {("origin", "first" if origin in FIRST_ORIGINS else origin)}
     named: list[tuple[Hashable, Value]] = [*enumerate(arguments.args), *arguments.kwargs]
     found |= {
