@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 
+SHOWN_NAMES = 12
+"""Known names that a message lists where none is near."""
+
+
 class ExitCode(IntEnum):
     """What ``kab`` tells the shell."""
 
@@ -28,6 +32,7 @@ class KabError(Exception):
     exit_code = ExitCode.HARNESS_FAULT
 
     def __init__(self, message: str, *, hint: str) -> None:
+        """Take what is wrong and where, and what to do next."""
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -47,9 +52,11 @@ class UnknownName(UsageError):
     """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, asked_by: str) -> None:
+        """Take the kind of name, the name, those that exist, and the option that asked for it."""
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        shown = ", ".join(close or names[:12]) + (", ..." if not close and len(names) > 12 else "")
+        shown = ", ".join(close or names[:SHOWN_NAMES])
+        shown += ", ..." if not close and len(names) > SHOWN_NAMES else ""
         hint = f"near matches: {shown}" if close else f"known: {shown or 'none'}"
         super().__init__(f"no {kind} called '{name}' (asked for by {asked_by})", hint=hint)
         self.kind = kind
