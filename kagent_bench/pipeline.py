@@ -62,7 +62,7 @@ def choose(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _S
     """
     from kagent_bench.suites.select import select
 
-    return select(catalog, resolved.settings.selection, note=progress.note)
+    return select(catalog, resolved.settings.selection, note=progress.tell)
 
 
 def setup(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _SILENT) -> SetupResult:

@@ -47,6 +47,10 @@ class Lines:
         if self._verbose:
             say(text)
 
+    def tell(self, text: str) -> None:
+        """Say it with ``-v``: nobody is watching."""
+        self.note(text)
+
     def warn(self, text: str) -> None:
         """Say it unless ``-q``."""
         if not self._quiet:
@@ -95,6 +99,10 @@ class Bar(Lines):
         if self._bar is not None and self._task is not None:
             left = max(self._total - self._done, 0)
             self._bar.update(self._task, completed=self._done, failed=self._failed, left=left)
+
+    def tell(self, text: str) -> None:
+        """Say it: somebody is waiting."""
+        say(text)
 
     def finish(self) -> None:
         """Leave the bar as it stands."""

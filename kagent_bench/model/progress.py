@@ -20,6 +20,10 @@ class Progress(Protocol):
         """Say something that only ``-v`` shows."""
         ...
 
+    def tell(self, text: str) -> None:
+        """Say why it takes long, to somebody who is watching a terminal."""
+        ...
+
     def warn(self, text: str) -> None:
         """Say something that is shown unless ``-q`` is given."""
         ...
@@ -39,6 +43,9 @@ class Silent:
         """Ignore."""
 
     def note(self, text: str) -> None:
+        """Ignore."""
+
+    def tell(self, text: str) -> None:
         """Ignore."""
 
     def warn(self, text: str) -> None:
