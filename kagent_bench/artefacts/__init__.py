@@ -1,1 +1,1 @@
-"""TODO-DOC artefacts."""
+"""What `kab setup` writes for generators: problem statements, self-contained tests, the manifest."""

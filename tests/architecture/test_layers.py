@@ -17,6 +17,7 @@ SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "plugins").rglob("*.py")])
 MODULES = [path for path in SOURCES if path.is_relative_to(PACKAGE)]
 
 LAYERS = (
+    "phase",
     "version",
     "errors",
     "model",
@@ -33,8 +34,6 @@ LAYERS = (
     "cli",
 )
 """Low to high; a module imports only its own layer and lower ones."""
-ANYWHERE = {"testing"}
-"""For plugin authors' tests: above all layers, imported by none."""
 HEAVY = ("torch", "triton", "numpy", "pydantic", "rich")
 READ_THE_ENVIRONMENT = (
     "config/environment.py",
@@ -65,12 +64,12 @@ def _imports(path: Path) -> set[str]:
 def test_imports_point_down(path: Path) -> None:
     """A module imports only its own layer and lower ones."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    if parts == ("__init__",) or parts[0] in ANYWHERE:
+    if parts == ("__init__",):
         return
     own = LAYERS.index(parts[0])
-    used = {name.split(".")[1] for name in _imports(path)} & {*LAYERS, *ANYWHERE}
+    used = {name.split(".")[1] for name in _imports(path)} & set(LAYERS)
 
-    assert set() == {layer for layer in used if layer in ANYWHERE or LAYERS.index(layer) > own}
+    assert set() == {layer for layer in used if LAYERS.index(layer) > own}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
