@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kagent_bench.model.case import IntegerValues, LiteralValues
+from kagent_bench.model.case import IntegerValues, LiteralValues, UniformValues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,8 @@ DEFAULT_INTEGER_BOUND = 4095
 """12 bits: one more than TensorFloat-32's and float16's mantissa keeps, four more than bfloat16's."""
 SPECIAL_SHARE = 0.2
 """Share of special elements where each output element depends on few inputs."""
+FEWEST_TO_CHOOSE_FROM = 2
+"""Number of storages from which on one is chosen."""
 FEW_SPECIALS = 2
 """Number of special elements where one of them reaches a whole row of outputs."""
 
@@ -68,7 +70,27 @@ def draw(
         return tuple(
             _draw_storage(_widened(storage), semantics, round_name, source) for storage in case.storages
         )
-    return tuple(_draw_storage(storage, semantics, round_name, source) for storage in case.storages)
+    special = _specials_go_to(case, semantics, source) if round_name == "special" else None
+    return tuple(
+        _draw_storage(
+            storage, semantics, round_name if special is None or index in special else ROUNDS[0], source
+        )
+        for index, storage in enumerate(case.storages)
+    )
+
+
+def _specials_go_to(case: Case, semantics: Semantics, source: torch.Generator) -> frozenset[int]:
+    """Return the storages that get special values.
+
+    One of several where one such value reaches a whole row of outputs, or NaN would be all that is left to compare;
+    the addend where a ``beta`` of zero is documented to ignore NaN in it.
+    """
+    floats = [index for index, storage in enumerate(case.storages) if isinstance(storage.rule, UniformValues)]
+    if semantics.specials.dense or len(floats) < FEWEST_TO_CHOOSE_FROM:
+        return frozenset(floats)
+    if dict(case.kwargs).get("beta") == 0:
+        return frozenset(floats[:1])
+    return frozenset([floats[int(torch.randint(0, len(floats), (), generator=source))]])
 
 
 def _only_integers(case: Case) -> bool:
@@ -148,4 +170,7 @@ def _strew(values: torch.Tensor, specials: Specials, source: torch.Generator) ->
     choices = torch.tensor(specials.values, dtype=torch.float64)
     picked = torch.randint(0, len(choices), (len(places),), generator=source)
     flat[places] = choices[picked]
+    if not specials.dense and n_total:
+        sharp = choices[~torch.isfinite(choices)]
+        flat[places[0]] = sharp[torch.randint(0, len(sharp), (), generator=source)]
     return flat.view(values.shape)

@@ -61,6 +61,15 @@ SPECIAL_REDUCTIONS = frozenset(
 )
 """Reductions and products whose results on NaN and infinities are defined."""
 
+MOVEMENTS = frozenset(
+    """
+    tril triu flip roll rot90 cat stack hstack vstack index_select gather take take_along_dim index repeat
+    repeat_interleave tile constant_pad_nd diag_embed diagonal_copy clone copy permute_copy transpose_copy
+    masked_select slice_scatter select_scatter diagonal_scatter unfold_copy pixel_shuffle pixel_unshuffle embedding
+    """.split()
+)
+"""Operators that only place elements: any value is as good as another, and none may leak to another place."""
+
 AS_GIVEN_ONLY_PREFIXES = (
     "linalg_", "_linalg_", "fft_", "_fft_", "cholesky", "triangular_solve", "lu_", "svd", "qr", "geqrf", "ormqr",
     "orgqr", "lstsq", "inverse", "matrix_", "_cholesky", "_lu_", "_svd", "_eig", "eig", "symeig", "householder",
@@ -207,6 +216,8 @@ def _specials(base: str, *, elementwise: bool) -> Specials:
         return Specials()
     if elementwise:
         return Specials(values=_NAN_AND_ZERO if base in ACTIVATIONS else _ALL, dense=True)
+    if base in MOVEMENTS:
+        return Specials(values=_ALL, dense=True)
     return Specials(values=_ALL) if base in SPECIAL_REDUCTIONS else Specials()
 
 
