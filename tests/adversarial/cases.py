@@ -12,6 +12,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.cache import content_versions
 from kagent_bench.suites.opinfo import CASES_PER_OPERATOR
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kagent_bench.model.case import Case
     from kagent_bench.model.names import OperatorName
 
 _NN = "nn.functional."
@@ -38,6 +40,8 @@ OPINFOS = {
 }
 """PyTorch's name of the samples of an operator, where that is another one."""
 RECORD_LIMIT_S = 300.0
+LONG_SIDE = 1000
+"""Matrices with a longer side are left out: a kernel with a program for each row takes the interpreter seconds."""
 
 
 class CorpusSuite:
@@ -59,6 +63,7 @@ class CorpusSuite:
         with self._lock:
             shards = [shard for shard in map(self._shard, dtypes) if operator in shard.kinds]
             cases = tuple(case for shard in shards for case in shard.cases(operator, CASES_PER_OPERATOR))
+        cases = tuple(case for case in cases if not _many_rows(case))
         if not cases:
             raise LookupError(f"no case of {operator} in {', '.join(dtypes)}")
         return OperatorCases(operator=operator, kind=shards[0].kinds[operator], cases=cases)
@@ -78,6 +83,11 @@ class CorpusSuite:
             subprocess.run(command, check=True, timeout=RECORD_LIMIT_S, stderr=subprocess.DEVNULL)
             partial.replace(path)
         return path
+
+
+def _many_rows(case: Case) -> bool:
+    tensors = (value for value in case.args if isinstance(value, TensorSpec))
+    return any(len(tensor.shape) > 1 and max(tensor.shape) > LONG_SIDE for tensor in tensors)
 
 
 def _opinfo(operator: OperatorName) -> str:

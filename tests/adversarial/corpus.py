@@ -7,7 +7,8 @@ is judged on (``float32`` unless given), the verdict with its reason, what else 
     # verdict: incorrect(values)
     # Divides by the number of elements minus two.
 
-Several verdicts are separated by ``|``. ``device: gpu`` marks a kernel whose trick needs a device.
+Several verdicts are separated by ``|``. ``device: gpu`` marks a kernel whose trick needs a device, ``missing: ...``
+one that no case tells from a right one yet, with the case that would.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kagent_bench.model.names import OperatorName
 
 ROOT = Path(__file__).resolve().parent
 CLASSES = ("cheats", "faulty", "hostile", "honest")
-_KEYS = ("dtypes", "verdict", "device")
+_KEYS = ("dtypes", "verdict", "device", "missing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Entry:
     """Allowed pairs of verdict and reason; a reason ``*`` is any."""
     device: str
     """``any``, or ``gpu`` where the kernel's trick needs a device."""
+    missing: str
+    """The case that would tell it, where no suite has one; else empty."""
 
     @property
     def name(self) -> str:
@@ -68,6 +71,7 @@ def _read(path: Path, group: str) -> Entry:
         dtypes=tuple(facts.get("dtypes", "float32").split(", ")),
         verdicts=frozenset(_verdict(text) for text in facts.get("verdict", default).split(" | ")),
         device=facts.get("device", "any"),
+        missing=facts.get("missing", ""),
     )
 
 

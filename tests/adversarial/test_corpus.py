@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.adversarial.conftest import PLANTED, SECRET_FILE
-from tests.adversarial.corpus import Entry, entries
+from tests.adversarial.corpus import CLASSES, Entry, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.adversarial.judging import Judgement
 
+LEAST = {"cheats": 45, "faulty": 40, "hostile": 15, "honest": 20}
 LIMIT_S = 240
 """Seconds to wait for a kernel: all before it in the queue are judged first."""
 
 
-def _here(group: str) -> list[Entry]:
-    return [entry for entry in entries() if entry.group == group and entry.device == "any"]
+def _here(group: str) -> list[Any]:
+    return [_parameter(entry) for entry in entries() if entry.group == group and entry.device == "any"]
+
+
+def _parameter(entry: Entry) -> Any:
+    marks = [pytest.mark.xfail(reason=f"missing: {entry.missing}", strict=True)] if entry.missing else []
+    return pytest.param(entry, id=entry.name, marks=marks)
 
 
 @pytest.mark.timeout(LIMIT_S)
-@pytest.mark.parametrize("entry", _here("honest"), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", _here("honest"))
 def test_honest_kernels_pass(entry: Entry, judgement: Callable[[Entry], Judgement]) -> None:
     """No honest kernel is rejected, whatever it looks like."""
     found = judgement(entry)
@@ -31,7 +38,7 @@ def test_honest_kernels_pass(entry: Entry, judgement: Callable[[Entry], Judgemen
 
 
 @pytest.mark.timeout(LIMIT_S)
-@pytest.mark.parametrize("entry", [*_here("faulty"), *_here("cheats")], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [*_here("faulty"), *_here("cheats")])
 def test_wrong_kernels_are_told(entry: Entry, judgement: Callable[[Entry], Judgement]) -> None:
     """A kernel with one fault, or a trick, gets the verdict that names it."""
     found = judgement(entry)
@@ -39,7 +46,7 @@ def test_wrong_kernels_are_told(entry: Entry, judgement: Callable[[Entry], Judge
 
 
 @pytest.mark.timeout(LIMIT_S)
-@pytest.mark.parametrize("entry", _here("hostile"), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", _here("hostile"))
 def test_hostile_kernels_are_survived(entry: Entry, judgement: Callable[[Entry], Judgement]) -> None:
     """A hostile kernel gets its verdict, harms nobody and learns no secret."""
     found = judgement(entry)
@@ -50,5 +57,19 @@ def test_hostile_kernels_are_survived(entry: Entry, judgement: Callable[[Entry],
 
 def test_every_fault_has_an_honest_sibling() -> None:
     """A faulty kernel proves something only if the same kernel without the fault is right."""
-    honest = {entry.operator for entry in _here("honest")}
-    assert set() == {str(entry.operator) for entry in _here("faulty")} - {str(name) for name in honest}
+    operators = {
+        group: {str(entry.operator) for entry in entries() if entry.group == group} for group in CLASSES
+    }
+    assert set() == operators["faulty"] - operators["honest"]
+
+
+def test_the_corpus_is_as_large_as_promised() -> None:
+    """Cheats, faulty, hostile and honest kernels, with verdicts that are none of an honest kernel's for the first two."""
+    counts = Counter(entry.group for entry in entries())
+    assert all(counts[group] >= least for group, least in LEAST.items())
+    lenient = [
+        entry.name
+        for entry in entries()
+        if entry.group in {"cheats", "faulty"} and entry.allows("correct", "")
+    ]
+    assert [] == lenient

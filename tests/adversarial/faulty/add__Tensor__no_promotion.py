@@ -22,7 +22,7 @@ def _kernel(a_ptr, b_ptr, y_ptr, n, ALPHA: tl.constexpr, IS_BOOL: tl.constexpr, 
 
 
 def add__Tensor_kernel_impl(a, b, *, alpha=1):
-    dtype = a.dtype
+    dtype = a.dtype if isinstance(a, torch.Tensor) else torch.result_type(a, b)
     device = next((x.device for x in (a, b) if isinstance(x, torch.Tensor)), None)
     a, b = (x if isinstance(x, torch.Tensor) else torch.full((), x, dtype=dtype, device=device) for x in (a, b))
     shape = torch.broadcast_shapes(a.shape, b.shape)
