@@ -49,26 +49,34 @@ class _Writer:
             "offset": 0,
             "at": self._position,
             "bytes": 0,
+            "conjugate": False,
+            "negative": False,
         }
         if not plain or tensor.layout is not torch.strided or tensor.device.type == "meta":
             return description
-        exact = torch.Tensor.detach(tensor).resolve_conj().resolve_neg()
+        exact = torch.Tensor.detach(tensor)
+        if self._region_of(exact) is None:
+            exact = exact.resolve_conj().resolve_neg()
+        description["conjugate"], description["negative"] = exact.is_conj(), exact.is_neg()
         description["stride"] = list(exact.stride())
         if not exact.numel():
             return description
         item = exact.element_size()
-        for index, storage in enumerate(self._call.storages):
-            if storage.untyped.data_ptr() == exact.untyped_storage().data_ptr() and storage.n_bytes:
-                region_offset = exact.storage_offset() - storage.base // item
-                if region_offset >= 0:
-                    place = {"region": index, "offset": region_offset}
-                    return {
-                        **description,
-                        **place,
-                        "at": self._call.regions[index][0],
-                        "bytes": storage.n_bytes,
-                    }
+        index = self._region_of(exact)
+        if index is not None:
+            storage = self._call.storages[index]
+            place = {"region": index, "offset": exact.storage_offset() - storage.base // item}
+            return {**description, **place, "at": self._call.regions[index][0], "bytes": storage.n_bytes}
         return {**description, **self._copy(exact, item)}
+
+    def _region_of(self, tensor: torch.Tensor) -> int | None:
+        """Return the input that a tensor looks at, or None."""
+        address = tensor.untyped_storage().data_ptr()
+        for index, storage in enumerate(self._call.storages):
+            inside = tensor.storage_offset() * tensor.element_size() >= storage.base
+            if storage.n_bytes and storage.untyped.data_ptr() == address and inside:
+                return index
+        return None
 
     def _copy(self, tensor: torch.Tensor, item: int) -> dict[str, Any]:
         last = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kagent_bench.evaluate.oracle.semantics import Semantics
-    from kagent_bench.model.case import Case
+    from kagent_bench.model.case import Case, TensorSpec
 
 BACKENDBENCH_TOLERANCE = 1e-2
 """Relative and absolute tolerance of BackendBench for every dtype."""
@@ -96,6 +96,7 @@ class CaseJudge:
         self._argument_names = _argument_names(operator)
         self._names = contract.storage_names(case, self._argument_names)
         self._writable = contract.written_storages(case, semantics, self._argument_names)
+        self._undeclared: frozenset[int] = frozenset()
         self._pending: list[str] = []
         self._round: Round | None = None
         self._before = b""
@@ -115,6 +116,7 @@ class CaseJudge:
         self._pending = [*names[1:], REPEAT]
         try:
             self._round = self._maker.make(names[0])
+            self._note_undeclared_writes(self._round)
             if not self._maker.stable(self._round):
                 detail = "eager PyTorch gives different results for the same inputs"
                 return Finding(status=CaseStatus.NOT_JUDGED, reason="unstable_reference", detail=detail)
@@ -237,7 +239,7 @@ class CaseJudge:
         actual = [returned.read_tensor(leaf, arena) for leaf in described]
         targets = [self._output_target(index, name) for index, name in enumerate(names)]
         for name, spec in contract.named_tensors(self._case, self._argument_names):
-            if spec.storage in self._writable and name.partition("[")[0] in self._semantics.mutated:
+            if self._is_written(name, spec):
                 targets.append(self._argument_target(name, spec))
                 actual.append(self._argument_after(spec, after))
         return (
@@ -427,6 +429,18 @@ class CaseJudge:
         assert self._round is not None
         tensors = (*self._round.storages, *self._round.eager.leaves)
         return any(tensor.dtype is torch.bfloat16 for tensor in tensors)
+
+    def _is_written(self, name: str, spec: TensorSpec) -> bool:
+        return spec.storage in self._undeclared or (
+            spec.storage in self._writable and name.partition("[")[0] in self._semantics.mutated
+        )
+
+    def _note_undeclared_writes(self, first: Round) -> None:
+        """Take what eager itself writes as allowed, where a schema is silent (running statistics of old ones)."""
+        pairs = enumerate(zip(first.on_device, first.eager.storages, strict=True))
+        changed = {index for index, (before, after) in pairs if not torch.equal(bits(before), bits(after))}
+        self._undeclared = frozenset(changed - self._writable)
+        self._writable |= self._undeclared
 
     def _writable_elements(self) -> bool:
         return any(self._case.storages[storage].numel for storage in self._writable)

@@ -43,6 +43,10 @@ class Leaf:
     """Arena position of the copied bytes of a fresh output; the region's for an aliasing one."""
     n_bytes: int
     """Bytes from ``at``."""
+    conjugate: bool = False
+    """Whether the elements are the conjugates of the bytes, as a view may say."""
+    negative: bool = False
+    """Whether the elements are the negatives of the bytes."""
 
 
 def read_leaf(data: dict[str, Any], layout: Layout) -> Leaf:
@@ -65,6 +69,8 @@ def read_leaf(data: dict[str, Any], layout: Layout) -> Leaf:
             offset=_size(data["offset"]),
             at=_size(data["at"]),
             n_bytes=_size(data["bytes"]),
+            conjugate=bool(data.get("conjugate")),
+            negative=bool(data.get("negative")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(repr(error)) from error
@@ -98,7 +104,10 @@ def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
     if (last + 1) * item > leaf.n_bytes:
         raise Unreadable("extent")
     data = bytearray(arena.memory[leaf.at : leaf.at + leaf.n_bytes // item * item])
-    return torch.frombuffer(data, dtype=dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
+    values = torch.frombuffer(data, dtype=dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
+    if leaf.conjugate and dtype.is_complex:
+        values = values.conj_physical()
+    return -values if leaf.negative else values
 
 
 def structure(tree: object, nesting: int = 0) -> Any:
