@@ -3,7 +3,7 @@ r"""The accumulated magnitude m of an output element: how large the terms are th
 An honest kernel's rounding error grows with the terms that it adds, not with their sum. So the bound on its
 error is ``tol * (|reference| + m)``, elementwise, with
 
-- for sums of products (``semantics.LINEAR``): m = the operator on absolute values;
+- for sums of products (``semantics.LINEAR``): m = the operator on absolute values and factors;
 - for everything else: m = the larger of \|f(x(1+d)) - f(x)\| / d that both signs of d agree on, a componentwise
   condition number times \|f\| (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6); pointwise
   operators perturb one argument after the other and add up, others use random signs;
@@ -14,6 +14,7 @@ There is no tensor-wide scale: an element that nothing large went into must be r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
 
 _STEP = 2.0**-20
 """Relative perturbation: far above float64's rounding, far below any scale on which functions bend."""
-_RANDOM_DRAWS = 2
-"""Sign patterns for operators whose outputs depend on many inputs."""
+_RANDOM_DRAWS = 8
+"""Sign patterns for operators whose outputs depend on many inputs: two inputs that move together, as an element
+and its row's maximum in a softmax, show nothing; all draws do so once in 256."""
+_FACTORS = frozenset({"alpha", "beta"})
+"""Keyword arguments that scale a term of a sum."""
 
 
 def accumulated(
@@ -57,7 +61,9 @@ def accumulated(
         magnitude += 1.0
     if semantics.linear:
         absolute = [_absolute(storage) for storage in storages]
-        return magnitude + _clean(_leaf(operator, case, absolute, leaf, expected)).abs()
+        return (
+            magnitude + _clean(_leaf(operator, _with_absolute_factors(case), absolute, leaf, expected)).abs()
+        )
     floats = [
         index for index, storage in enumerate(storages) if storage.is_floating_point() or storage.is_complex()
     ]
@@ -118,6 +124,15 @@ def _leaf(
     if leaf >= len(outcome.leaves) or outcome.leaves[leaf].shape != expected.shape:
         return expected
     return outcome.leaves[leaf]
+
+
+def _with_absolute_factors(case: Case) -> Case:
+    """Return the case with factors that make no term smaller by taking another away."""
+    kwargs = tuple(
+        (name, abs(value) if name in _FACTORS and isinstance(value, int | float) else value)
+        for name, value in case.kwargs
+    )
+    return replace(case, kwargs=kwargs)
 
 
 def _absolute(storage: torch.Tensor) -> torch.Tensor:

@@ -427,6 +427,12 @@ def test_a_result_without_a_launch_is_rejected(judge: Judge, adding: Case) -> No
     assert (CaseStatus.REJECTED, "no_kernel") == (judged.finding.status, judged.reason)
 
 
+def test_a_sum_of_no_elements_needs_no_launch(judge: Judge, write: CaseWriter) -> None:
+    """Zeros are all there is to it: an honest kernel returns before it would launch an empty grid."""
+    case = write.case("sum.dim_IntList", write.tensor(3, 0), (1,))
+    assert None is judge(case, lambda *_: torch.zeros(3), reply={"launches": 0}).finding
+
+
 def test_a_wrong_result_is_wrong_before_it_is_rejected(judge: Judge, adding: Case) -> None:
     """The more useful finding comes first."""
     assert "values" == judge(adding, lambda _self, _other: torch.zeros(6, 5), reply={"launches": 0}).reason

@@ -42,6 +42,21 @@ def test_of_a_product_it_is_the_product_of_the_absolute_values(write: CaseWriter
     assert [[12.0], [1.5]] == found.tolist()
 
 
+def test_a_negative_factor_takes_nothing_away(write: CaseWriter) -> None:
+    """|beta| |bias| + |alpha| |A| @ |B|: the terms cancel in the result, not in their size."""
+    case = write.case(
+        "addmm.default", write.tensor(1, 1), write.tensor(1, 1), write.tensor(1, 1), beta=-2, alpha=3
+    )
+    assert [[12.0]] == magnitude(case, tensor(3.0), tensor(2.0), tensor(1.0)).tolist()
+
+
+def test_of_a_softmax_it_grows_with_the_distance_from_the_maximum(write: CaseWriter) -> None:
+    """Rounding x - max(x) moves a far element by that distance, for every element of every row."""
+    case = write.case("_softmax.default", write.tensor(16, 2), -1, False)  # noqa: FBT003 - as the schema has it
+    found = magnitude(case, tensor(*[32.0, -32.0] * 16))[:, 1] / torch.tensor(-64.0).double().exp()
+    assert pytest.approx([64.0] * 16, rel=1e-3) == found.tolist()
+
+
 @pytest.mark.parametrize(("operator", "sign"), [("add.Tensor", 1), ("sub.Tensor", -1)])
 def test_of_an_addition_it_is_that_of_both_terms(write: CaseWriter, operator: str, sign: int) -> None:
     """Where the terms cancel, m keeps their size; where they are small, it is small."""
