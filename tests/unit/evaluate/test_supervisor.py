@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kagent_bench.evaluate.supervisor import _Ended, _is_proof
-from kagent_bench.model.case import Case
 from kagent_bench.model.verdict import CaseStatus
 from tests.unit.evaluate.oracle.conftest import CaseWriter
+
+if TYPE_CHECKING:
+    from kagent_bench.model.case import Case
 
 
 def relu(*shape: int) -> Case:
