@@ -39,10 +39,10 @@ def _count_interpreted_launches() -> None:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
-        if OBSERVER.ghost:
-            return None
         _patched.clear()
         with OBSERVER.launch(self.fn):
+            if OBSERVER.ghost:
+                return None
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
     InterpretedFunction.run = run
@@ -80,9 +80,9 @@ def _count_compiled_launches() -> None:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
-        if OBSERVER.ghost:
-            return None
         with OBSERVER.launch(self.fn):
+            if OBSERVER.ghost:
+                return None
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
 
     JITFunction.run = run

@@ -9,6 +9,7 @@ error is ``tol * (|reference| + m)``, elementwise, with
   operators perturb one argument after the other and add up, others use random signs;
 - plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``).
 
+Elements that share memory are perturbed apart, as rounding treats them.
 There is no tensor-wide scale: an element that nothing large went into must be right to its own size.
 """
 
@@ -20,13 +21,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from kagent_bench.evaluate.oracle import reference
+from kagent_bench.model.case import TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
     from kagent_bench.evaluate.oracle.semantics import Semantics
-    from kagent_bench.model.case import Case
+    from kagent_bench.model.case import Case, Value
 
 _STEP = 2.0**-20
 """Relative perturbation: far above float64's rounding, far below any scale on which functions bend."""
@@ -64,6 +66,7 @@ def accumulated(
         return (
             magnitude + _clean(_leaf(operator, _with_absolute_factors(case), absolute, leaf, expected)).abs()
         )
+    case, storages = _unshared(case, storages)
     floats = [
         index for index, storage in enumerate(storages) if storage.is_floating_point() or storage.is_complex()
     ]
@@ -83,6 +86,23 @@ def accumulated(
         }
         draws = torch.maximum(draws, _sensitivity(operator, case, storages, signs, expected, leaf))
     return magnitude + draws
+
+
+def _unshared(case: Case, storages: Sequence[torch.Tensor]) -> tuple[Case, Sequence[torch.Tensor]]:
+    """Return the same call with expanded arguments in memory of their own, one element each."""
+    own = list(storages)
+
+    def spread(value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(spread(item) for item in value)
+        if not isinstance(value, TensorSpec) or 0 in value.shape or 0 not in value.stride:
+            return value
+        seen = torch.as_strided(storages[value.storage], value.shape, value.stride, value.offset).contiguous()
+        own.append(seen.flatten())
+        return TensorSpec(storage=len(own) - 1, shape=value.shape, stride=seen.stride())
+
+    args = tuple(spread(value) for value in case.args)
+    return (case if len(own) == len(storages) else replace(case, args=args)), own
 
 
 def _sensitivity(
