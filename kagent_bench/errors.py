@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable
 from enum import IntEnum
 
-
 SHOWN_NAMES = 12
 """Known names that a message lists where none is near."""
 

@@ -36,7 +36,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: the file cannot be read, or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         message = f"configuration file {path} cannot be read: {error.strerror}"
         raise ConfigError(
@@ -45,3 +45,4 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         message = f"configuration file {path} is not TOML: {error}"
         raise ConfigError(message, hint="see configs/kab.toml for an example") from error
+    return table
