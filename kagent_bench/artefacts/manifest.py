@@ -122,13 +122,17 @@ def check_manifest(base_dir: Path, selection: Selection) -> tuple[Finding, ...]:
     return (*_stale(path, manifest, selection), *_changed(base_dir, manifest, selection))
 
 
+NEVER_SET_UP = frozenset(["absent", "not_set_up"])
+"""Findings that leave nothing out of date: problems are made from the suite itself."""
+
+
 def require_manifest(base_dir: Path, selection: Selection) -> None:
-    """Refuse to go on from artefacts that are missing, stale or edited.
+    """Refuse to go on from artefacts that are stale or edited; a folder that was never set up needs none.
 
     Raises:
         UsageError: names the first findings and the command that puts them right.
     """
-    findings = check_manifest(base_dir, selection)
+    findings = [item for item in check_manifest(base_dir, selection) if item.kind not in NEVER_SET_UP]
     if findings:
         shown = "; ".join(finding.detail for finding in findings[:_SHOWN])
         more = f"; and {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""

@@ -429,16 +429,20 @@ def test_a_fault_of_the_harness_is_not_hidden(tmp_path: Path, monkeypatch: pytes
 
 
 def test_stale_artefacts_are_refused(tmp_path: Path) -> None:
-    """Without a setup, or with a stale one, nothing is generated and the command to run is named."""
-    chosen, writer = selection(RELU), Writer()
-    using = settings(tmp_path)
-    with pytest.raises(UsageError, match="not set up") as caught:
-        generate_kernels(chosen, "fake", writer, using, Judges(), Silent(), device="cpu")
-    assert "kab setup --suite fake" in caught.value.hint
-    set_up(tmp_path, chosen)
-    with pytest.raises(UsageError, match="stale"):
+    """With a stale setup nothing is generated and the command to run is named."""
+    writer, using = Writer(), settings(tmp_path)
+    set_up(tmp_path, selection(RELU))
+    with pytest.raises(UsageError, match="stale") as caught:
         generate_kernels(selection(RELU, n_cases=7), "fake", writer, using, Judges(), Silent(), device="cpu")
+    assert "kab setup --suite fake" in caught.value.hint
     assert [] == writer.asked
+
+
+def test_a_folder_that_was_never_set_up_needs_no_setup(tmp_path: Path) -> None:
+    """Problems are made from the suite itself, so a generator can start in an empty folder."""
+    writer = Writer()
+    generate_kernels(selection(RELU), "fake", writer, settings(tmp_path), Judges(), Silent(), device="cpu")
+    assert 1 == len(writer.asked)
 
 
 def test_request_holds_what_is_promised(tmp_path: Path) -> None:
