@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.cache import content_versions
-from kagent_bench.suites.opinfo import CASES_PER_OPERATOR
 from kagent_bench.suites.shard import Shard
 
 if TYPE_CHECKING:
@@ -54,15 +53,15 @@ class CorpusSuite:
         self._shards: dict[str, Shard] = {}
         self._lock = threading.Lock()
 
-    def cases(self, operator: OperatorName, dtypes: Sequence[str]) -> OperatorCases:
-        """Return an operator's cases of the given dtypes, as many as a user's run has.
+    def cases(self, operator: OperatorName, dtypes: Sequence[str], limit: int) -> OperatorCases:
+        """Return an operator's cases, the first ``limit`` of each of the given dtypes.
 
         Raises:
             LookupError: there are none.
         """
         with self._lock:
             shards = [shard for shard in map(self._shard, dtypes) if operator in shard.kinds]
-            cases = tuple(case for shard in shards for case in shard.cases(operator, CASES_PER_OPERATOR))
+            cases = tuple(case for shard in shards for case in shard.cases(operator, limit))
         cases = tuple(case for case in cases if not _many_rows(case))
         if not cases:
             raise LookupError(f"no case of {operator} in {', '.join(dtypes)}")

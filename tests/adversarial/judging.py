@@ -11,6 +11,7 @@ from kagent_bench.evaluate.supervisor import KernelJob, KeyedCase
 from kagent_bench.model.identity import source_digest
 from kagent_bench.model.kernel import Kernel
 from kagent_bench.model.verdict import operator_verdict
+from kagent_bench.suites.opinfo import CASES_PER_OPERATOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from kagent_bench.model.record import CaseRecord
     from tests.adversarial.cases import CorpusSuite
     from tests.adversarial.corpus import Entry
+
+
+HONEST_CASES = 20
+"""Cases of an honest kernel and a dtype, the most different ones; a wrong kernel is judged until it is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,8 @@ class Judges:
         return self._pool.submit(self._judge, entry, suite)
 
     def _judge(self, entry: Entry, suite: CorpusSuite) -> Judgement:
-        item = suite.cases(entry.operator, entry.dtypes)
+        limit = HONEST_CASES if entry.group == "honest" else CASES_PER_OPERATOR
+        item = suite.cases(entry.operator, entry.dtypes, limit)
         source = entry.path.read_bytes()
         kernel = Kernel(operator=entry.operator, path=entry.path, sha256=source_digest(source))
         keyed = tuple(KeyedCase(case=case, key=case.id) for case in item.cases)

@@ -1,3 +1,0 @@
-# verdict: incorrect(syntax_error)
-# SYNTAX: no Python at all.
-this is (not Python
