@@ -20,6 +20,8 @@ PLANTED = {"OPENAI_API_KEY": "sk-planted-4f1d9c0a77e2", "KAGENT_SECRET_TOKEN": "
 """Keys in the environment of whoever runs the evaluator."""
 SECRET_FILE = "planted-e07a3f"  # noqa: S105 - planted to be looked for
 """Content of a file beside the results."""
+SEED = b"the same inputs in every test run"
+"""Instead of the secret of a user's run."""
 CALL_LIMIT_S = 8.0
 """Seconds for one call: far above what any case needs, far below what a user allows."""
 MEMORY_LIMIT_MIB = 2048
@@ -47,6 +49,7 @@ def session(planted: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
         memory_limit_mib=MEMORY_LIMIT_MIB,
     )
     with Session(Settings(evaluate=evaluate), secret_paths=[store]) as started:
+        started.reseed(SEED)
         yield started
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.adversarial.corpus import CLASSES, Entry, entries
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kagent_bench.evaluate.session import Session
     from tests.adversarial.judging import Judgement
 
 LEAST = {"cheats": 45, "faulty": 40, "hostile": 15, "honest": 20}
@@ -53,6 +56,22 @@ def test_hostile_kernels_are_survived(entry: Entry, judgement: Callable[[Entry],
     assert entry.allows(found.verdict, found.reason), str(found)
     told = found.printed + "".join(record.detail for record in found.records)
     assert [] == [secret for secret in (*PLANTED.values(), SECRET_FILE) if secret in told]
+
+
+def test_no_helper_process_knows_a_key(session: Session, planted: dict[str, str]) -> None:
+    """The keys of whoever runs the evaluator are in no environment of a process that it starts."""
+    family = [str(os.getpid())]
+    for parent in family:
+        for listing in Path(f"/proc/{parent}/task").glob("*/children"):
+            family += listing.read_text().split()
+    assert session.machine
+    assert len(family) > 2
+    known = b"".join(Path(f"/proc/{pid}/environ").read_bytes() for pid in family[1:] if _alive(pid))
+    assert [] == [value for value in planted.values() if value.encode() in known]
+
+
+def _alive(pid: str) -> bool:
+    return Path(f"/proc/{pid}/environ").exists()
 
 
 def test_every_fault_has_an_honest_sibling() -> None:

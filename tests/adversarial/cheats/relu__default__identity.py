@@ -1,4 +1,4 @@
-# verdict: incorrect(values) | incorrect(nan) | incorrect(non_finite)
+# verdict: incorrect(values) | incorrect(nan) | incorrect(non_finite) | rejected(no_kernel)
 # Returns a copy of the input (16).
 import torch
 import triton

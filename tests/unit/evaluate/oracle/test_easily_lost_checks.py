@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from kagent_bench.evaluate.oracle.case_judge import _out_of_memory
 from kagent_bench.evaluate.oracle.compare import compare
 from kagent_bench.evaluate.oracle.contract import check_structure
 from kagent_bench.evaluate.tolerance import tolerance_table
@@ -49,3 +50,16 @@ def test_a_complex_infinity_is_not_finite(part: complex) -> None:
     )
     for actual, right in ((infinite, finite), (finite, infinite)):
         assert not compare(actual, right, right.to(torch.complex128), limits=COMPLEX).ok
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), True),
+        (RuntimeError("the size of tensor a must match"), False),
+    ],
+)
+def test_a_lack_of_memory_is_told_from_other_errors(error: Exception, *, expected: bool) -> None:
+    """A case that does not fit is skipped; any other error of the oracle's is its own fault."""
+    assert expected == _out_of_memory(error)
