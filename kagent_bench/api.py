@@ -7,9 +7,10 @@ Errors are the exceptions of ``kagent_bench.errors``.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from kagent_bench import pipeline
+from kagent_bench.config.generator_keys import generator_keys
 from kagent_bench.config.resolve import ResolvedSettings, argument_layer, resolve
 from kagent_bench.hooks.catalog import build_catalog
 from kagent_bench.model.progress import Silent
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from kagent_bench.artefacts.write import SetupResult
     from kagent_bench.generate.summary import GenerateSummary
+    from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.summary import RunSummary
 
@@ -68,11 +70,13 @@ def setup(
     Raises:
         UsageError: a setting cannot be used.
     """
-    return pipeline.setup(_resolved(settings, config), build_catalog(), progress or Silent())
+    catalog = build_catalog()
+    return pipeline.setup(_resolved(settings, config, catalog), catalog, progress or Silent())
 
 
 def generate(
     *,
+    options: Mapping[str, Any] | None = None,
     config: str | Path | None = None,
     progress: Progress | None = None,
     **settings: Unpack[SettingsArguments],
@@ -80,6 +84,7 @@ def generate(
     """Have a generator write kernels.
 
     Args:
+        options: the generator's own options, by name.
         config: configuration file.
         progress: told of every step.
         settings: see ``SettingsArguments``.
@@ -87,7 +92,8 @@ def generate(
     Raises:
         UsageError: a setting cannot be used.
     """
-    return pipeline.generate(_resolved(settings, config), build_catalog(), progress or Silent())
+    catalog = build_catalog()
+    return pipeline.generate(_resolved(settings, config, catalog, options), catalog, progress or Silent())
 
 
 def evaluate(
@@ -110,8 +116,9 @@ def evaluate(
     Raises:
         UsageError: a setting cannot be used, or the kernels folder is missing.
     """
-    resolved = _resolved(settings, config)
-    return pipeline.evaluate(resolved, build_catalog(), progress or Silent(), cases=cases, fresh=fresh)
+    catalog = build_catalog()
+    resolved = _resolved(settings, config, catalog)
+    return pipeline.evaluate(resolved, catalog, progress or Silent(), cases=cases, fresh=fresh)
 
 
 def report(run_dir: str | Path | None = None) -> RunSummary:
@@ -129,6 +136,7 @@ def report(run_dir: str | Path | None = None) -> RunSummary:
 def run(
     *,
     fresh: bool = False,
+    options: Mapping[str, Any] | None = None,
     config: str | Path | None = None,
     progress: Progress | None = None,
     **settings: Unpack[SettingsArguments],
@@ -137,6 +145,7 @@ def run(
 
     Args:
         fresh: never resume an interrupted run.
+        options: the generator's own options, by name.
         config: configuration file.
         progress: told of every step.
         settings: see ``SettingsArguments``.
@@ -144,8 +153,18 @@ def run(
     Raises:
         UsageError: a setting cannot be used.
     """
-    return pipeline.run(_resolved(settings, config), build_catalog(), progress or Silent(), fresh=fresh)
+    catalog = build_catalog()
+    return pipeline.run(
+        _resolved(settings, config, catalog, options), catalog, progress or Silent(), fresh=fresh
+    )
 
 
-def _resolved(settings: SettingsArguments, config: str | Path | None) -> ResolvedSettings:
-    return resolve(argument_layer(dict(settings)), config=None if config is None else Path(config))
+def _resolved(
+    settings: SettingsArguments,
+    config: str | Path | None,
+    catalog: Catalog,
+    options: Mapping[str, Any] | None = None,
+) -> ResolvedSettings:
+    entries = catalog.generator_entries()
+    given = argument_layer({**settings, **(options or {})}, generator_keys(entries))
+    return resolve(given, config=None if config is None else Path(config), generators=entries)

@@ -21,6 +21,8 @@ COMMANDS = {
     "config": "Show the settings.",
 }
 """Name and summary, in the order of the help; the module of the same name has the command."""
+TAKE_GENERATOR_OPTIONS = frozenset({"generate", "run", "config show"})
+"""Commands that take the options that generators declare."""
 
 
 class LazyCommands(TyperGroup):
@@ -43,13 +45,26 @@ class LazyCommands(TyperGroup):
         holder.callback()(_nothing)
         importlib.import_module(f"kagent_bench.cli.{cmd_name}").register(holder)
         group: Any = get_command(holder)
-        return group.commands[cmd_name]
+        command = group.commands[cmd_name]
+        _complete(command, cmd_name)
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the help's list of commands without building any."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _complete(command: Any, name: str) -> None:
+    """Add what generators declare to the commands that take it."""
+    subcommands = getattr(command, "commands", None) or {}
+    for subname, subcommand in subcommands.items():
+        _complete(subcommand, f"{name} {subname}")
+    if name in TAKE_GENERATOR_OPTIONS:
+        from kagent_bench.cli.generator_options import add_generator_options
+
+        add_generator_options(command)
 
 
 def _nothing() -> None:

@@ -54,10 +54,11 @@ def show(
     And the environment variable and the option that can change it.
     """
     from kagent_bench.cli.invocation import invocation
+    from kagent_bench.config.generator_keys import generator_keys
     from kagent_bench.config.show import settings_rows
 
     with invocation(context) as call:
-        rows = settings_rows(call.resolved)
+        rows = settings_rows(call.resolved, generator_keys(call.catalog.generator_entries()))
     if as_json:
         emit_json({**call.resolved.to_json(), "keys": [row.to_json() for row in rows]})
         return

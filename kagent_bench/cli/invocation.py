@@ -12,7 +12,9 @@ from typing import Any
 import typer
 
 from kagent_bench.cli.console import say
+from kagent_bench.cli.generator_options import given_options
 from kagent_bench.cli.progress import make_progress
+from kagent_bench.config.generator_keys import generator_keys, refuse_foreign_options
 from kagent_bench.config.keys import BY_NAME, Kind
 from kagent_bench.config.resolve import ResolvedSettings, flag_layer, resolve
 from kagent_bench.config.values import split_names, split_tolerances
@@ -45,9 +47,13 @@ def invocation(context: typer.Context) -> Iterator[Invocation]:
     if verbose and quiet:
         message = "options --verbose and --quiet contradict each other"
         raise UsageError(message, hint="give at most one of them")
-    resolved = resolve(flag_layer(flags(given)), config=_path(given.get("config")))
     progress = make_progress(verbose=verbose, quiet=quiet)
     catalog = build_catalog()
+    entries = catalog.generator_entries()
+    own = given_options(context)
+    layer = flag_layer(flags(given) | own, generator_keys(entries))
+    resolved = resolve(layer, config=_path(given.get("config")), generators=entries)
+    refuse_foreign_options(resolved.settings.generate.workflow, own, entries)
     for failure in catalog.failures:
         progress.warn(f"{failure.owner} is left out: {failure.error}")
     try:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kagent_bench.config.generator_keys import NO_OPTIONS, GeneratorKeys
 from kagent_bench.config.keys import BY_VARIABLE, ENVIRONMENT_PREFIX
 from kagent_bench.config.load import Layer, spread
 from kagent_bench.config.values import from_text, near
@@ -32,11 +33,12 @@ def cache_root() -> Path:
     return Path(given) if given else Path.home() / ".cache"
 
 
-def environment_layer(environ: Mapping[str, str] | None = None) -> Layer:
+def environment_layer(environ: Mapping[str, str] | None = None, options: GeneratorKeys = NO_OPTIONS) -> Layer:
     """Read the settings that ``KAB_*`` variables give; an empty one counts as unset.
 
     Args:
         environ: the environment; None for that of this process.
+        options: what the generators declare.
 
     Raises:
         ConfigError: an unknown ``KAB_`` variable, or a value that cannot be used.
@@ -46,11 +48,15 @@ def environment_layer(environ: Mapping[str, str] | None = None) -> Layer:
     for name, text in sorted((os.environ if environ is None else environ).items()):
         if not name.startswith(ENVIRONMENT_PREFIX) or name == CONFIG_VARIABLE or not text:
             continue
-        if name not in BY_VARIABLE:
+        declared = [key for keys in options.values() for key in keys if key.variable == name]
+        keys = [BY_VARIABLE[name]] if name in BY_VARIABLE else declared
+        if not keys:
             message = f"unknown environment variable {name}"
-            raise ConfigError(message, hint=near(name, [*BY_VARIABLE, CONFIG_VARIABLE]))
-        key = BY_VARIABLE[name]
-        found = spread(key.path, from_text(key, text, f"environment variable {name}"))
+            others = [key.variable for keys in options.values() for key in keys]
+            raise ConfigError(message, hint=near(name, [*BY_VARIABLE, *others, CONFIG_VARIABLE]))
+        found: dict[str, Any] = {}
+        for key in keys:
+            found |= spread(key.path, from_text(key, text, f"environment variable {name}"))
         values.update(found)
         origins.update(dict.fromkeys(found, f"env:{name}"))
     return Layer(values=values, origins=origins)

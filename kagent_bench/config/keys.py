@@ -18,7 +18,7 @@ TOLERANCE_DTYPES = tuple(name for name in ITEM_BYTES if name.startswith(("float"
 class Kind(Enum):
     """The form of a value; the text is for messages."""
 
-    TEXT = "text"
+    TEXT = "a text"
     NAMES = "a list of names"
     WHOLE = "a whole number"
     NUMBER = "a number"

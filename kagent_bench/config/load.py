@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kagent_bench.config.files import read_toml
+from kagent_bench.config.generator_keys import GENERATORS, NO_OPTIONS, GeneratorKeys, option_path
 from kagent_bench.config.keys import BY_PATH, Kind
 from kagent_bench.config.values import near, typed
 from kagent_bench.errors import ConfigError
-
-GENERATORS = "generators"
-"""Section of the generators' own tables, whose keys belong to the generators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +24,18 @@ class Layer:
     """Origin of each value, as ``file:kab.toml``."""
 
 
-def load_settings(path: Path) -> Layer:
+def load_settings(path: Path, options: GeneratorKeys = NO_OPTIONS) -> Layer:
     """Read a configuration file.
+
+    Args:
+        path: The file.
+        options: What the generators declare; the table of one that declares nothing is not checked.
 
     Raises:
         ConfigError: the file cannot be read, has an unknown key, or a value of the wrong type.
     """
     values: dict[str, Any] = {}
-    _walk(read_toml(path), "", values, path)
+    _walk(read_toml(path), "", values, path, options)
     return Layer(values=values, origins=dict.fromkeys(values, f"file:{path}"))
 
 
@@ -66,17 +68,19 @@ def spread(path: str, value: object) -> dict[str, Any]:
     return {path: value}
 
 
-def _walk(table: Mapping[str, Any], prefix: str, values: dict[str, Any], path: Path) -> None:
+def _walk(
+    table: Mapping[str, Any], prefix: str, values: dict[str, Any], path: Path, options: GeneratorKeys
+) -> None:
     sections = {known.partition(".")[0] for known in BY_PATH if "." in known}
     for name, value in table.items():
         full = prefix + name
         where = f"file {path}, key {full}"
         if full == GENERATORS:
-            values.update(_generators(value, path))
+            values.update(_generators(value, path, options))
         elif full in BY_PATH:
             values.update(spread(full, typed(BY_PATH[full], value, where)))
         elif full in sections and isinstance(value, Mapping):
-            _walk(value, f"{full}.", values, path)
+            _walk(value, f"{full}.", values, path, options)
         elif full in sections:
             message = f"{where}: must be a table"
             raise ConfigError(message, hint=f"write [{full}]")
@@ -85,13 +89,21 @@ def _walk(table: Mapping[str, Any], prefix: str, values: dict[str, Any], path: P
             raise ConfigError(message, hint=near(full, [*BY_PATH, GENERATORS]))
 
 
-def _generators(tables: object, path: Path) -> dict[str, Any]:
+def _generators(tables: object, path: Path, options: GeneratorKeys) -> dict[str, Any]:
     where = f"file {path}, key {GENERATORS}"
     if not isinstance(tables, Mapping):
         message = f"{where}: must be a table"
         raise ConfigError(message, hint="write [generators.<name>]")
+    found: dict[str, Any] = {}
     for name, table in tables.items():
         if not isinstance(table, Mapping):
             message = f"{where}.{name}: must be a table"
             raise ConfigError(message, hint=f"write [generators.{name}]")
-    return {f"{GENERATORS}.{name}": dict(table) for name, table in tables.items()}
+        known = {key.name: key for key in options.get(name, ())}
+        for option, value in table.items():
+            full = option_path(name, option)
+            if known and option not in known:
+                message = f"file {path}: unknown key '{full}'"
+                raise ConfigError(message, hint=near(option, known))
+            found[full] = typed(known[option], value, f"file {path}, key {full}") if known else value
+    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from kagent_bench.config.generator_keys import GENERATORS, NO_OPTIONS, GeneratorKeys, option_path
 from kagent_bench.config.keys import BY_PATH, Kind
-from kagent_bench.config.load import GENERATORS
 
 if TYPE_CHECKING:
     from kagent_bench.config.keys import Key
@@ -35,8 +35,13 @@ class SettingRow:
         return self.path, shown, self.origin, self.variable or "-", self.option or "-"
 
 
-def settings_rows(resolved: ResolvedSettings) -> list[SettingRow]:
-    """Return every setting, in the schema's order; a tolerance has one row per dtype that was given."""
+def settings_rows(resolved: ResolvedSettings, options: GeneratorKeys = NO_OPTIONS) -> list[SettingRow]:
+    """Return every setting, in the schema's order; a tolerance has one row per dtype that was given.
+
+    Args:
+        resolved: the settings.
+        options: what the generators declare.
+    """
     settings = resolved.to_json()["settings"]
     rows: list[SettingRow] = []
     for path, key in BY_PATH.items():
@@ -53,8 +58,11 @@ def settings_rows(resolved: ResolvedSettings) -> list[SettingRow]:
         section, _, leaf = path.rpartition(".")
         value = settings[section][leaf] if section else settings[leaf]
         rows.append(_row(resolved, path, value, key))
+    declared = {key.path: key for keys in options.values() for key in keys}
     for name, table in settings[GENERATORS].items():
-        rows.append(_row(resolved, f"{GENERATORS}.{name}", table, None))
+        for option, value in table.items():
+            path = option_path(name, option)
+            rows.append(_row(resolved, path, value, declared.get(path)))
     return rows
 
 

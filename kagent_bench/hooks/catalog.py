@@ -175,6 +175,10 @@ class Catalog:
     failures: tuple[LoadFailure, ...]
     """Strangers' plugins that were left out."""
 
+    def generator_entries(self) -> tuple[GeneratorEntry, ...]:
+        """Return the generators' entries, with the options that they declare."""
+        return tuple(entry for entry in self.generators.entries() if isinstance(entry, GeneratorEntry))
+
     def registries(self) -> dict[str, Registry[Any]]:
         """Return the registries by the name of their kind."""
         return {kind: getattr(self, kind) for kind in _KINDS}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from kagent_bench.hooks.options import GeneratorOption
     from kagent_bench.hooks.protocols import (  # noqa: F401 - named in the quoted type arguments below
         DtypeFilter,
         Executor,
@@ -33,10 +34,14 @@ class Entry(Generic[T_co]):
     """Returns the implementation; called at most once per process, only when the entry is used."""
 
 
+@dataclass(frozen=True, slots=True)
 class GeneratorEntry(Entry["Generator"]):
     """A kernel generator, chosen with ``--workflow``."""
 
-    __slots__ = ()
+    options: tuple[GeneratorOption, ...] = ()
+    """What its table ``[generators.<name>]`` may hold; without any the table is free and unchecked."""
+    drives_others: bool = False
+    """Whether it hands problems on to other generators, so that their options may be given as well."""
 
 
 class DtypeFilterEntry(Entry["DtypeFilter"]):

@@ -232,7 +232,7 @@ def test_generators_have_their_own_tables(tmp_path: Path) -> None:
     resolved = resolve(config=file, environ={})
 
     assert {"mine": {"model": "x"}} == resolved.settings.generators
-    assert f"file:{file}" == resolved.origins["generators.mine"]
+    assert f"file:{file}" == resolved.origins["generators.mine.model"]
 
 
 def test_arguments_of_the_python_api() -> None:
