@@ -44,6 +44,7 @@ class SettingsArguments(TypedDict, total=False):
     force: bool | None
     device: str | None
     policy: str | None
+    compile_target: str | None
     executor: str | None
     rounds: int | None
     case_timeout_s: float | None

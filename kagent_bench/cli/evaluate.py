@@ -23,6 +23,7 @@ def evaluate(
     num_operators: options.NumOperators = None,
     cases_per_operator: options.CasesPerOperator = None,
     num_workers: options.NumWorkers = None,
+    compile_target: options.CompileTarget = None,
     executor: options.Executor = None,
     device: options.Device = None,
     policy: options.Policy = None,

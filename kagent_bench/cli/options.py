@@ -115,6 +115,15 @@ Policy = Annotated[
         help="strict rejects kernels that let the library compute; report only labels them.",
     ),
 ]
+CompileTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--compile-target",
+        metavar="TARGET",
+        show_default=False,
+        help="What interpreted kernels must also compile for, as cuda:90:32; none to leave it out.",
+    ),
+]
 Executor = Annotated[
     str | None,
     typer.Option(

@@ -26,6 +26,7 @@ def run(
     time_limit_s: options.TimeLimit = None,
     force: options.Force = None,
     num_workers: options.NumWorkers = None,
+    compile_target: options.CompileTarget = None,
     executor: options.Executor = None,
     device: options.Device = None,
     policy: options.Policy = None,

@@ -104,6 +104,13 @@ KEYS = (
         allowed="strict or report",
     ),
     Key(
+        path="evaluate.compile_target",
+        kind=Kind.TEXT,
+        flag="--compile-target",
+        pattern=r"none|[a-z]+:[0-9a-z]+:\d+",
+        allowed="none, or backend:architecture:threads, as cuda:90:32 or hip:gfx942:64",
+    ),
+    Key(
         path="evaluate.executor",
         kind=Kind.TEXT,
         flag="--executor",

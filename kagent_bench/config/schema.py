@@ -46,6 +46,8 @@ class EvaluateSettings:
     """``auto``, ``cuda``, ``cuda:1``, ``xpu`` or ``cpu`` (Triton's interpreter)."""
     policy: str = "strict"
     """``strict`` rejects kernels that let the library compute; ``report`` only labels them."""
+    compile_target: str = "cuda:90:32"
+    """GPU target that interpreted kernels must compile for: backend, architecture, threads in a warp; ``none``."""
     executor: str = "local"
     """Name of the executor that spreads kernels over workers."""
     rounds: int = 5

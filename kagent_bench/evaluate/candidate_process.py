@@ -65,6 +65,7 @@ class Candidate:
         limits: CandidateLimits,
         *,
         ghost: bool = False,
+        compile_target: str = "",
     ) -> None:
         """Fork the process; ``load`` waits for the kernel file.
 
@@ -75,6 +76,7 @@ class Candidate:
             device: torch's device string.
             limits: what it may use.
             ghost: whether launches do nothing in it.
+            compile_target: what launches are compiled for, and not run; the server must be one that compiles.
         """
         self._server = server
         self._limits = limits
@@ -95,6 +97,7 @@ class Candidate:
             "memory_bytes": limits.memory_bytes,
             "secrets": [str(secret) for secret in limits.secrets],
             "ghost": ghost,
+            "compile_target": compile_target,
         }
         try:
             self._pid, self._pidfd = server.fork(request, (theirs.fileno(), output_end))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.selection import OperatorCases, Selection
 
-JUDGING_VERSION = 1
+JUDGING_VERSION = 2
 """Raised whenever the same kernel on the same case may get another record."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.config.environment import cache_root, process_environment
 from kagent_bench.evaluate.candidate_process import CandidateLimits
+from kagent_bench.evaluate.compile_check import CompileServer
 from kagent_bench.evaluate.processes import ForkServer, Oracle, looks_like_gpu_machine
 from kagent_bench.evaluate.self_test.ability import Ability, examine
 from kagent_bench.evaluate.supervisor import JudgeSettings, Supervisor
@@ -47,6 +48,7 @@ class Session:
         self._supervisors: dict[int, Supervisor] = {}
         self._lock = threading.Lock()
         self._server: ForkServer | None = None
+        self._compile_server: CompileServer | None = None
         self.machine: dict[str, Any] = {}
         """The oracle's description of device and versions."""
         self.ability: Ability | None = None
@@ -71,6 +73,11 @@ class Session:
             self.machine["versions"] |= self._server.versions
             self.ability = examine(self.supervisor(0))
             self._supervisors.clear()
+            target = self._settings.evaluate.compile_target
+            if self.machine["interpreter"] and target != "none":
+                self._compile_server = CompileServer(
+                    lambda: ForkServer(self._environment, interpreter=False), target
+                )
         except BaseException:
             self.close()
             raise
@@ -86,6 +93,8 @@ class Session:
         """Stop the helpers; safe to call twice."""
         if self._server is not None:
             self._server.stop()
+        if self._compile_server is not None:
+            self._compile_server.stop()
         for oracle in tuple(self._oracles.values()):
             oracle.stop()
 
@@ -126,10 +135,12 @@ class Session:
         judge_settings = JudgeSettings(
             limits=limits,
             kernel_timeout_s=evaluate.kernel_timeout_s,
-            look_for_decoys=evaluate.policy == "strict",
+            strict=evaluate.policy == "strict",
             unjudgeable=self.ability.unjudgeable() if self.ability else {},
         )
-        made = Supervisor(oracle, self._server, judge_settings)
+        if self._compile_server is not None:
+            self._compile_server.begin()
+        made = Supervisor(oracle, self._server, judge_settings, self._compile_server)
         with self._lock:
             return self._supervisors.setdefault(worker, made)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.evaluate.candidate_process import Candidate, CandidateLimits, Died, TimedOut
+from kagent_bench.evaluate.compile_check import CompileCheck, LaunchKind
 from kagent_bench.evaluate.processes import HelperLost, close_quietly
 from kagent_bench.model.call_text import call_text
 from kagent_bench.model.identity import encode_case
@@ -21,6 +22,7 @@ from kagent_bench.model.verdict import CLAIMED_LIMIT, CaseStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kagent_bench.evaluate.compile_check import CompileServer
     from kagent_bench.evaluate.processes import ForkServer, Oracle
     from kagent_bench.model.case import Case
     from kagent_bench.model.kernel import Kernel
@@ -66,8 +68,8 @@ class JudgeSettings:
 
     limits: CandidateLimits
     kernel_timeout_s: float
-    look_for_decoys: bool = True
-    """Whether a kernel whose results are right without its launches is rejected; off where computing is allowed."""
+    strict: bool = True
+    """Whether a kernel whose results are right without its launches, or that does not compile, is rejected."""
     unjudgeable: Mapping[str, str] = field(default_factory=dict)
     """Case dtypes that this machine cannot judge, and why."""
 
@@ -81,16 +83,30 @@ class _Ended:
     detail: str = ""
     tally: Mapping[str, Any] = field(default_factory=dict)
     first_call_s: float | None = None
+    kinds: frozenset[LaunchKind] = frozenset()
+    """The launches of the first round, as the candidate names them."""
+    call: Mapping[str, Any] | None = None
+    """The oracle's description of the call."""
+    compile_check: str = ""
+    """What came of compiling the launches, see ``model.record.CaseRecord``."""
 
 
 class Supervisor:
     """Judges kernels, one at a time, with one oracle; a worker of the pool."""
 
-    def __init__(self, oracle: Oracle, server: ForkServer, settings: JudgeSettings) -> None:
-        """Take a greeted oracle and a ready fork server."""
+    def __init__(
+        self,
+        oracle: Oracle,
+        server: ForkServer,
+        settings: JudgeSettings,
+        compile_server: CompileServer | None = None,
+    ) -> None:
+        """Take a greeted oracle, a ready fork server, and the server that compiles what was interpreted, if any."""
         self._oracle = oracle
         self._server = server
         self._settings = settings
+        self._compile_server = compile_server
+        self._compile_check: CompileCheck | None = None
         self.containment: dict[str, Any] | None = None
         """What held the last candidate in."""
         self.printed = ""
@@ -104,9 +120,20 @@ class Supervisor:
         Raises:
             HarnessFault: the harness cannot go on; no kernel is to blame.
         """
+        if self._compile_server is not None:
+            self._compile_check = CompileCheck(
+                self._compile_server, job.kernel, job.source, self._settings.limits
+            )
+        try:
+            yield from self._judge(job)
+        finally:
+            if self._compile_check is not None:
+                self._compile_check.close()
+
+    def _judge(self, job: KernelJob) -> Iterator[CaseRecord]:
         deadline = time.monotonic() + self._settings.kernel_timeout_s
         restarts = 0
-        self._unhaunted = self._settings.look_for_decoys and job.kind == "value"
+        self._unhaunted = self._settings.strict and job.kind == "value"
         rest = list(job.cases)
         while rest:
             judged = 0
@@ -146,6 +173,7 @@ class Supervisor:
                         ended = _Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
                     else:
                         ended = refused or self._run_case(candidate, job.kind, keyed.case, deadline)
+                        ended = self._with_compile_check(ended, deadline)
                     if self._unhaunted and _is_proof(keyed.case, ended):
                         self._unhaunted = False
                         ended = self._try_without_launches(job, keyed.case, deadline) or ended
@@ -175,6 +203,26 @@ class Supervisor:
         )
         return _Ended(status=CaseStatus.REJECTED, reason="decoy_kernel", detail=detail, tally=replayed.tally)
 
+    def _with_compile_check(self, ended: _Ended, deadline: float) -> _Ended:
+        """Return how a passed case ends when its kernels were also compiled for the named target."""
+        if (
+            self._compile_check is None
+            or ended.status is not CaseStatus.PASSED
+            or not ended.tally.get("launches")
+        ):
+            return ended
+        outcome = self._compile_check.outcome(ended.kinds, ended.call, deadline)
+        if outcome.fault and self._settings.strict:
+            detail = f"does not compile for {self._compile_check.server.target}: {outcome.fault}"
+            return replace(
+                ended,
+                status=CaseStatus.REJECTED,
+                reason="not_compilable",
+                detail=detail,
+                compile_check=outcome.word,
+            )
+        return replace(ended, compile_check=outcome.word)
+
     def _load(self, candidate: Candidate) -> _Ended | None:
         """Wait for the kernel file; return how every case ends if it cannot be loaded."""
         try:
@@ -197,6 +245,8 @@ class Supervisor:
                 {"do": "open", "case": encode_case(case), "kind": kind}
             )
             request = {"call": answer["call"]} if answer["state"] == "ready" else {}
+            call = request.get("call")
+            kinds: frozenset[LaunchKind] = frozenset()
             first_call_s: float | None = None
             while answer["state"] != "ended":
                 started = time.monotonic()
@@ -204,7 +254,8 @@ class Supervisor:
                     reply = candidate.call(request, descriptors, deadline)
                 finally:
                     close_quietly(*descriptors)
-                first_call_s = time.monotonic() - started if first_call_s is None else first_call_s
+                if first_call_s is None:
+                    first_call_s, kinds = time.monotonic() - started, LaunchKind.read(reply.get("kinds"))
                 request, descriptors = {}, ()
                 if reply.get("outcome") != "returned":
                     return self._failed(reply, first_call_s)
@@ -225,6 +276,8 @@ class Supervisor:
             detail=answer["detail"],
             tally=answer.get("tally", {}),
             first_call_s=first_call_s,
+            kinds=kinds,
+            call=call,
         )
 
     def _failed(self, message: Mapping[str, Any], first_call_s: float | None = None) -> _Ended:
@@ -277,6 +330,7 @@ class Supervisor:
             backendbench_passed=tally.get("backendbench_passed"),
             deterministic=tally.get("deterministic"),
             launches=tally.get("launches"),
+            compile_check=_plain(ended.compile_check),
             library_calls=tuple(map(_plain, tally.get("library_calls", ())[:MAX_CALL_NAMES])),
             first_call_s=ended.first_call_s,
             duration_s=duration,

@@ -57,6 +57,9 @@ class CaseRecord:
     """Kernels of the file that were launched, as seen from inside the candidate (evidence, not proof)."""
     library_calls: tuple[str, ...] = ()
     """Computing ATen operators that the candidate called, as seen from inside it."""
+    compile_check: str = ""
+    """What came of compiling interpreted launches for ``evaluate.compile_target``: ``compiled``, ``fails: why``,
+    ``unavailable: why``; empty where nothing was tried. Evidence, not proof."""
     first_call_s: float | None = None
     """Host time of the first call on this case, compilation included."""
     duration_s: float = 0.0

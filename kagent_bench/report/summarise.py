@@ -27,6 +27,8 @@ NO_KERNEL = "no_kernel"
 """Reason of a case whose operator has no kernel."""
 FILTERED = "filtered"
 """Reason of an operator that filters left no case of."""
+_SHOWN_NAMES = 5
+"""Operators that a warning names."""
 WEAK = "weak"
 """Reason of ``model.verdict.operator_verdict`` where no passed case proves anything."""
 _STATUS_OF = {
@@ -178,6 +180,23 @@ def _warnings(run: RunFile, cases: Sequence[CaseRecord]) -> tuple[str, ...]:
     interrupted = sum(record.reason == INTERRUPTED for record in cases)
     if interrupted:
         found.append(f"unfinished: {interrupted} of {len(cases)} selected cases have no result")
+    found.extend(_compile_warnings(run, cases))
     if not run.selection:
         found.append("the selection is empty: there is nothing to score")
     return tuple(found)
+
+
+def _compile_warnings(run: RunFile, cases: Sequence[CaseRecord]) -> list[str]:
+    """Say for which kernels it is not known that a compiler would take what the interpreter ran."""
+    target = run.settings.get("evaluate", {}).get("compile_target", "")
+    found = []
+    if target == "none" and any(record.launches for record in cases):
+        found.append("compile_target is none: what the interpreter ran was not compiled for any GPU")
+    for prefix, words in (("unavailable: ", "not known to compile"), ("fails: ", "not compiling")):
+        hit = [record for record in cases if record.compile_check.startswith(prefix)]
+        names = sorted({record.op_name for record in hit if record.status is CaseStatus.PASSED})
+        if names:
+            example = next(record.compile_check for record in hit if record.op_name == names[0])
+            shown = ", ".join(names[:_SHOWN_NAMES]) + (", ..." if len(names) > _SHOWN_NAMES else "")
+            found.append(f"{words} for {target}: kernels of {shown} ({example.removeprefix(prefix)})")
+    return found

@@ -7,7 +7,7 @@ careless ones show; nothing here decides about values.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.candidate.guards import Guards
+from kagent_bench.evaluate.candidate.signatures import launch_kind
 
 INTERPRETER_CALLS = frozenset(
     [
@@ -48,6 +49,8 @@ _TO_NUMPY = ("numpy", "__array__", "__dlpack__")
 _POISON = (float("nan"), -1.2345e4)
 """What fresh memory holds, in turn, so that an unwritten element shows also where NaN would be right."""
 _INTEGER_POISON = (0x5A, -0x5B)
+MAX_KINDS = 64
+"""Kinds of launches of one call that are told of."""
 
 
 class Observer:
@@ -57,6 +60,8 @@ class Observer:
         """Start with nothing seen."""
         self.calls: set[str] = set()
         self.launches = 0
+        self.kinds: set[tuple[str, str, str]] = set()
+        """Kinds of the launches of the candidate's own kernels, see ``signatures``."""
         self.bf16_arithmetic = False
         self.turn = 0
         """Which poison fresh memory gets."""
@@ -71,6 +76,7 @@ class Observer:
         """Forget what was seen; fresh memory gets another poison."""
         self.calls.clear()
         self.launches = 0
+        self.kinds.clear()
         self.bf16_arithmetic = False
         self.turn = turn
         self.guards.clear()
@@ -80,6 +86,7 @@ class Observer:
         return {
             "calls": sorted(self.calls),
             "launches": self.launches,
+            "kinds": sorted(self.kinds),
             "bf16_arithmetic": self.bf16_arithmetic,
             "overrun": self.guards.overrun(),
         }
@@ -100,16 +107,35 @@ class Observer:
             self.guards.add(tensor)
 
     @contextmanager
-    def launch(self, function: Callable[..., Any]) -> Iterator[None]:
-        """Note a kernel launch while it runs."""
+    def launch(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Iterator[None]:
+        """Note a kernel launch while it runs; arguments are given where its kind is wanted."""
         code = getattr(function, "__code__", None)
         if code is not None and code.co_filename == self.author:
             self.launches += 1
+            if kwargs is not None and len(self.kinds) < MAX_KINDS:
+                self.kinds.add(launch_kind(function, args, kwargs))
         self._launching += 1
         try:
             yield
         finally:
             self._launching -= 1
+
+    def host_code(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the candidate that Triton calls while it launches, seen as what it is."""
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            launching, self._launching = self._launching, 0
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._launching = launching
+
+        return called
 
 
 OBSERVER = Observer()

@@ -6,6 +6,7 @@ expected values, the seed, tolerances, keys, other kernels, or a channel into th
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import mmap
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import traceback
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +41,15 @@ DEVICE_FAULT = "device_fault"
 def preload() -> None:
     """Do once, in the fork server, what every child would do: set Triton's hooks, work out the allow-list."""
     watch_libraries()
-    triton_hooks.install(interpreter=os.environ.get("TRITON_INTERPRET") == "1")
-    default_policy(Path(tempfile.gettempdir()), cuda=os.environ.get("TRITON_INTERPRET") != "1")
+    interpreter = os.environ.get("TRITON_INTERPRET") == "1"
+    if not interpreter:
+        importlib.import_module("kagent_bench.evaluate.candidate.compile_only")
+    triton_hooks.install(interpreter=interpreter)
+    for cuda in {
+        False,
+        not interpreter,
+    }:  # a kernel is compiled for another target without this machine's GPU
+        default_policy(Path(tempfile.gettempdir()), cuda=cuda)
 
 
 def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int) -> int:
@@ -48,7 +57,8 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
 
     Args:
         request: ``kernel`` (path), ``function``, ``device``, ``scratch``, ``memory_bytes``, ``secrets``,
-            ``ghost`` (whether launches shall do nothing).
+            ``ghost`` (whether launches shall do nothing), ``compile_target`` (what launches are only compiled for;
+            empty to run them).
         channel_descriptor: socket to the supervisor.
         output_descriptor: pipe that stdout and stderr go to.
     """
@@ -72,14 +82,25 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
     OBSERVER.author = request["kernel"]
     OBSERVER.ghost = request["ghost"]
     watch = Watch()  # type: ignore[no-untyped-call]
+    target = request["compile_target"]
+    answer = _compiler(target, request["kernel"]) if target else partial(_judge_call, watch=watch)
     with watch:
         function, failure = _load(request["kernel"], request["function"])
     if function is None:
         channel.send(failure)
         return 0
     channel.send({"outcome": "loaded"})
-    _serve(channel, function, request["device"], watch)
+    _serve(channel, partial(answer, function), request["device"])
     return 0
+
+
+def _compiler(target: str, kernel: str) -> Callable[..., dict[str, Any]]:
+    """Return what answers calls in a process where launches are only compiled."""
+    from kagent_bench.evaluate.candidate.compile_only import Compiler
+
+    compiler = Compiler(target, kernel)
+    compiler.install()
+    return lambda function, call, **_: compiler.call(function, call)
 
 
 def _load(path: str, function_name: str) -> tuple[Callable[..., Any] | None, dict[str, Any]]:
@@ -104,7 +125,7 @@ def _load(path: str, function_name: str) -> tuple[Callable[..., Any] | None, dic
     return function, {}
 
 
-def _serve(channel: Channel, function: Callable[..., Any], device: str, watch: Watch) -> None:
+def _serve(channel: Channel, answer: Callable[..., dict[str, Any]], device: str) -> None:
     memory: mmap.mmap | None = None
     call: Call | None = None
     turn = 0
@@ -121,11 +142,11 @@ def _serve(channel: Channel, function: Callable[..., Any], device: str, watch: W
             call = Call(request["call"], memory, device)
         assert call is not None
         turn += 1
-        channel.send(_judge_call(function, call, memory, watch, turn))
+        channel.send(answer(call, memory=memory, turn=turn))
 
 
 def _judge_call(
-    function: Callable[..., Any], call: Call, memory: mmap.mmap, watch: Watch, turn: int
+    function: Callable[..., Any], call: Call, *, memory: mmap.mmap, watch: Watch, turn: int
 ) -> dict[str, Any]:
     OBSERVER.reset(turn)
     try:

@@ -7,6 +7,7 @@ latter is answered with the first configuration.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import triton
@@ -26,7 +27,8 @@ def install(*, interpreter: bool) -> None:
         _count_interpreted_launches()
         _note_bf16_arithmetic()
         _patch_language_once_a_launch()
-        _autotune_without_driver()
+        # Equal times for every configuration: the first one wins, and no driver is asked.
+        autotune_without_driver(lambda *_args, **_kwargs: [0.0, 0.0, 0.0])
     else:
         _count_compiled_launches()
 
@@ -40,10 +42,16 @@ def _count_interpreted_launches() -> None:
         if warmup:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         _patched.clear()
-        with OBSERVER.launch(self.fn):
+        with OBSERVER.launch(self.fn, args, kwargs):
             if OBSERVER.ghost:
                 return None
-            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+            hooks = self.pre_run_hooks
+            self.pre_run_hooks = [OBSERVER.host_code(hook) for hook in hooks]
+            try:
+                size = OBSERVER.host_code(grid) if callable(grid) else grid
+                return original(self, *args, grid=size, warmup=warmup, **kwargs)
+            finally:
+                self.pre_run_hooks = hooks
 
     InterpretedFunction.run = run
 
@@ -102,7 +110,8 @@ def _note_bf16_arithmetic() -> None:
         setattr(InterpreterBuilder, name, noted)
 
 
-def _autotune_without_driver() -> None:
+def autotune_without_driver(bench: Callable[..., list[float]]) -> None:
+    """Give every autotuner made from now on this function for timing a configuration."""
     from triton.runtime.autotuner import Autotuner
 
     original = Autotuner.__init__
@@ -110,8 +119,7 @@ def _autotune_without_driver() -> None:
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         for outdated in ("warmup", "rep", "use_cuda_graph"):
             kwargs.pop(outdated, None)
-        # Equal times for every configuration: the first one wins, and no driver is asked.
-        kwargs["do_bench"] = lambda *_args, **_kwargs: [0.0, 0.0, 0.0]
+        kwargs["do_bench"] = bench
         original(self, *args, **kwargs)
 
     Autotuner.__init__ = initialise

@@ -83,6 +83,7 @@ def test_every_setting_has_an_option(kab: Kab) -> None:
         ("--time-limit", ("1", "2")),
         ("--device", ("cpu", "cuda")),
         ("--policy", ("strict", "report")),
+        ("--compile-target", ("none", "cuda:80:32")),
         ("--executor", ("a", "b")),
         ("--rounds", ("1", "2")),
         ("--case-timeout", ("1", "2")),

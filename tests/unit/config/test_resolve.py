@@ -32,6 +32,7 @@ OTHER: dict[str, tuple[Any, str, str]] = {
     "force": (True, "true", "yes"),
     "device": ("cuda:1", '"cuda:1"', "cuda:1"),
     "policy": ("report", '"report"', "report"),
+    "compile_target": ("none", '"none"', "none"),
     "executor": ("ray", '"ray"', "ray"),
     "rounds": (2, "2", "2"),
     "case_timeout_s": (1.0, "1", "1"),

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from kagent_bench.evaluate.candidate.observe import OBSERVER, Observer, Watch
+from kagent_bench.evaluate.candidate.observe import MAX_KINDS, OBSERVER, Observer, Watch
 
 
 def seen(turn: int = 0) -> Watch:
@@ -75,6 +75,29 @@ def test_only_kernels_of_the_file_count() -> None:
     with observer.launch(_kernel):
         pass
     assert 1 == observer.seen()["launches"]
+
+
+def test_host_code_that_a_launch_calls_is_the_candidates() -> None:
+    """A hook or a grid that hands values to NumPy does not pass for the interpreter."""
+    observer = Observer()
+    with observer.launch(_kernel):
+        observer.library("numpy")
+        observer.host_code(lambda: observer.call("aten.copy_.default"))()
+        observer.library("numpy")
+    assert ["aten.copy_.default"] == observer.seen()["calls"]
+    with observer.launch(_kernel):
+        observer.host_code(lambda: observer.library("numpy"))()
+    assert ["aten.copy_.default", "numpy"] == observer.seen()["calls"]
+
+
+def test_kinds_of_launches_are_named_once() -> None:
+    """As often as a kernel is launched, and no more than can be told of."""
+    observer = Observer()
+    observer.author = __file__
+    for value in ("a", "a", *map(str, range(2 * MAX_KINDS))):
+        with observer.launch(_kernel, (), {"FLAG": value}):
+            pass
+    assert MAX_KINDS == len(observer.seen()["kinds"])
 
 
 def test_what_the_interpreter_does_during_a_launch_is_its_own() -> None:
