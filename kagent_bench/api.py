@@ -38,6 +38,17 @@ class SettingsArguments(TypedDict, total=False):
     dtype: Sequence[str] | None
     num_operators: int | None
     cases_per_operator: int | None
+    suite_file: Sequence[str] | None
+    as_dtype: str | None
+    kind: Sequence[str] | None
+    traced_model: Sequence[str] | None
+    min_count: int | None
+    min_bytes: int | None
+    max_bytes: int | None
+    top_n: int | None
+    sample: int | None
+    sample_seed: int | None
+    split: str | None
     workflow: str | None
     max_attempts: int | None
     time_limit_s: float | None

@@ -75,6 +75,15 @@ class Symbol(NamedTuple):
     name: str
 
 
+class Computation(NamedTuple):
+    """What an operator makes of the drawn values, and the view that receives it."""
+
+    operator: tuple[str, str]
+    args: tuple[Any, ...]
+    output: int
+    target: T
+
+
 class Case(NamedTuple):
     """One call of the operator."""
 
@@ -83,6 +92,7 @@ class Case(NamedTuple):
     storages: tuple[Storage, ...]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    computed: tuple[Computation, ...] = ()
 
 
 # --- the operator ---
@@ -146,6 +156,18 @@ def make_storage(storage: Storage, generator: torch.Generator, device: str) -> t
     parts = parts * (rule.high - rule.low) + rule.low
     flat = torch.view_as_complex(parts) if dtype.is_complex else parts[:, 0]
     return flat.to(dtype).to(device)
+
+
+def compute(item: Computation, storages: Sequence[torch.Tensor], device: str) -> None:
+    """Let an operator compute values, in place, from floats of at least 32 bits."""
+    halves = (torch.float16, torch.bfloat16)
+    raised = [flat.float() if flat.dtype in halves else flat for flat in storages]
+    base, overload = item.operator
+    operator = getattr(getattr(torch.ops.aten, base), overload)
+    made = leaves(operator(*(build(value, raised, device) for value in item.args)))[item.output]
+    target = build(item.target, storages, device)
+    if target.numel():
+        target.copy_(made.reshape(target.shape))
 
 
 def build(value: Any, storages: Sequence[torch.Tensor], device: str) -> Any:
@@ -311,6 +333,8 @@ def run_case(kernel: Callable[..., Any], case: Case, device: str) -> str:
     """
     generator = torch.Generator().manual_seed(int(case.id, 16))
     before = [make_storage(storage, generator, device) for storage in case.storages]
+    for item in case.computed:
+        compute(item, before, device)
     theirs, again, ours = ([flat.clone() for flat in before] for _ in range(3))
     args, kwargs = arguments_of(case, theirs, device)
     repeated_args, repeated_kwargs = arguments_of(case, again, device)

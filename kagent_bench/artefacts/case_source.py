@@ -15,12 +15,17 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from kagent_bench.model.call_text import call_text
-from kagent_bench.model.case import LiteralValues, SymbolSpec, TensorSpec, UniformValues
+from kagent_bench.model.case import (
+    LiteralValues,
+    SymbolSpec,
+    TensorSpec,
+    UniformValues,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kagent_bench.model.case import Case, StorageSpec, Value
+    from kagent_bench.model.case import Case, Computation, StorageSpec, Value
     from kagent_bench.model.names import OperatorName
 
 VALUE_FREE_KINDS = frozenset({"random", "metadata"})
@@ -69,6 +74,7 @@ def _case_text(case: Case) -> str:
     storages = "".join(f"\n            {_storage_text(storage)}," for storage in case.storages)
     args = "".join(f"{_value_text(value)}, " for value in case.args)
     kwargs = ", ".join(f"{name!r}: {_value_text(value)}" for name, value in case.kwargs)
+    computed = "".join(f"\n            {_computation_text(item)}," for item in case.computed)
     return (
         "    Case(\n"
         f"        {case.id!r},\n"
@@ -76,7 +82,8 @@ def _case_text(case: Case) -> str:
         f"        ({storages}{_newline(storages)}),\n"
         f"        ({args.rstrip()}),\n"
         f"        {{{kwargs}}},\n"
-        "    ),"
+        + (f"        ({computed}{_newline(computed)}),\n" if computed else "")
+        + "    ),"
     )
 
 
@@ -93,6 +100,12 @@ def _storage_text(storage: StorageSpec) -> str:
     else:
         values = f"Integers({rule.low}, {rule.high})"
     return f'Storage("{storage.dtype}", {storage.numel}, {values})'
+
+
+def _computation_text(item: Computation) -> str:
+    operator = f'("{item.operator.base}", "{item.operator.overload}")'
+    args = "".join(f"{_value_text(value)}, " for value in item.args).rstrip()
+    return f"Computation({operator}, ({args}), {item.output}, {_value_text(item.target)})"
 
 
 def _value_text(value: Value) -> str:

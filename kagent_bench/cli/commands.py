@@ -24,6 +24,9 @@ COMMANDS = {
 TAKE_GENERATOR_OPTIONS = frozenset({"generate", "run", "config show"})
 """Commands that take the options that generators declare."""
 
+TAKE_SELECTION_OPTIONS = frozenset({"setup", "generate", "evaluate", "run", "list", "config show"})
+"""Commands that take the options that choose among a suite's cases."""
+
 
 class LazyCommands(TyperGroup):
     """A group that imports a command's module when the command is used.
@@ -57,10 +60,14 @@ class LazyCommands(TyperGroup):
 
 
 def _complete(command: Any, name: str) -> None:
-    """Add what generators declare to the commands that take it."""
+    """Add what generators declare, and what chooses among cases, to the commands that take it."""
     subcommands = getattr(command, "commands", None) or {}
     for subname, subcommand in subcommands.items():
         _complete(subcommand, f"{name} {subname}")
+    if name in TAKE_SELECTION_OPTIONS:
+        from kagent_bench.cli.selection_options import add_selection_options
+
+        add_selection_options(command)
     if name in TAKE_GENERATOR_OPTIONS:
         from kagent_bench.cli.generator_options import add_generator_options
 

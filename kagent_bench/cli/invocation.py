@@ -14,6 +14,7 @@ import typer
 from kagent_bench.cli.console import say
 from kagent_bench.cli.generator_options import given_options
 from kagent_bench.cli.progress import make_progress
+from kagent_bench.cli.selection_options import given_selection
 from kagent_bench.config.generator_keys import generator_keys, refuse_foreign_options
 from kagent_bench.config.keys import BY_NAME, Kind
 from kagent_bench.config.resolve import ResolvedSettings, flag_layer, resolve
@@ -51,7 +52,7 @@ def invocation(context: typer.Context) -> Iterator[Invocation]:
     catalog = build_catalog()
     entries = catalog.generator_entries()
     own = given_options(context)
-    layer = flag_layer(flags(given) | own, generator_keys(entries))
+    layer = flag_layer(flags(given | given_selection(context)) | own, generator_keys(entries))
     resolved = resolve(layer, config=_path(given.get("config")), generators=entries)
     refuse_foreign_options(resolved.settings.generate.workflow, own, entries)
     for failure in catalog.failures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,15 @@ def list_names(
     cases: Annotated[
         bool, typer.Option("--cases", help="List the cases as well, with their origin.")
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            show_default=False,
+            help="Write the selected cases as a trace: .txt (also .gz, .xz) or .parquet.",
+        ),
+    ] = None,
     config: options.ConfigFile = None,
     as_json: options.AsJson = False,
     verbose: options.Verbose = False,
@@ -36,13 +46,17 @@ def list_names(
     """
     from kagent_bench.cli import listing
     from kagent_bench.cli.invocation import flags, invocation
+    from kagent_bench.cli.selection_options import given_selection
     from kagent_bench.pipeline import choose
+    from kagent_bench.suites.trace.export import export as write_cases
 
     with invocation(context) as call:
-        if not flags(context.params) and not cases:
+        if not flags(context.params | given_selection(context)) and not cases and export is None:
             names = listing.names_json(call.catalog)
             emit_json(names) if as_json else emit(listing.names_words(names))
             return
         selection = choose(call.resolved, call.catalog, call.progress)
+        if export is not None:
+            call.progress.tell(f"{write_cases(selection, export)} calls written to {export}")
     found = listing.operators_json(selection, cases=cases)
     emit_json(found) if as_json else emit(listing.operators_words(found))

@@ -45,6 +45,7 @@ def operators_json(selection: Selection, *, cases: bool) -> dict[str, Any]:
         "suite_sha256": selection.suite_sha256,
         "n_operators": len(selection.operators),
         "n_cases": selection.n_cases,
+        "data": list(selection.notes),
         "operators": [_operator(item, cases=cases) for item in selection.operators],
     }
 
@@ -52,6 +53,7 @@ def operators_json(selection: Selection, *, cases: bool) -> dict[str, Any]:
 def operators_words(found: dict[str, Any]) -> str:
     """Return the operators as text, one line each, and one per case where there are any."""
     lines = [f"suite {found['suite']}: {found['n_operators']} operators, {found['n_cases']} cases"]
+    lines += found["data"]
     rows = [
         (
             item["op_name"],

@@ -75,10 +75,33 @@ KEYS = (
     Key(
         path="selection.suite", kind=Kind.TEXT, flag="--suite", pattern=_NAME, allowed="a name without blanks"
     ),
+    Key(path="selection.suite_file", kind=Kind.NAMES, flag="--suite-file"),
     Key(path="selection.ops", kind=Kind.NAMES, flag="--ops"),
     Key(path="selection.dtype", kind=Kind.NAMES, flag="--dtype"),
     Key(path="selection.num_operators", kind=Kind.WHOLE, flag="--num-operators", minimum=0),
     Key(path="selection.cases_per_operator", kind=Kind.WHOLE, flag="--cases-per-operator", minimum=0),
+    Key(
+        path="selection.as_dtype",
+        kind=Kind.TEXT,
+        flag="--as-dtype",
+        pattern="|fp16|bf16|fp32|fp64",
+        allowed="fp16, bf16, fp32, fp64, or empty",
+    ),
+    Key(path="selection.kind", kind=Kind.NAMES, flag="--kind"),
+    Key(path="selection.traced_model", kind=Kind.NAMES, flag="--traced-model"),
+    Key(path="selection.min_count", kind=Kind.WHOLE, flag="--min-count", minimum=0),
+    Key(path="selection.min_bytes", kind=Kind.WHOLE, flag="--min-bytes", minimum=0),
+    Key(path="selection.max_bytes", kind=Kind.WHOLE, flag="--max-bytes", minimum=0),
+    Key(path="selection.top_n", kind=Kind.WHOLE, flag="--top-n", minimum=0),
+    Key(path="selection.sample", kind=Kind.WHOLE, flag="--sample", minimum=0),
+    Key(path="selection.sample_seed", kind=Kind.WHOLE, flag="--sample-seed", minimum=0),
+    Key(
+        path="selection.split",
+        kind=Kind.TEXT,
+        flag="--split",
+        pattern="all|development|held_out",
+        allowed="all, development or held_out",
+    ),
     Key(
         path="generate.workflow",
         kind=Kind.TEXT,

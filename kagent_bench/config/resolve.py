@@ -44,8 +44,8 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
     data = asdict(settings)
     data["base_dir"] = str(settings.base_dir)
     data["run_dir"] = None if settings.run_dir is None else str(settings.run_dir)
-    data["selection"]["ops"] = list(settings.selection.ops)
-    data["selection"]["dtype"] = list(settings.selection.dtype)
+    for name in ("ops", "dtype", "suite_file", "kind", "traced_model"):
+        data["selection"][name] = list(data["selection"][name])
     return data
 
 

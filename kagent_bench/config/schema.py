@@ -14,6 +14,8 @@ class SelectionSettings:
 
     suite: str = "smoke"
     """Suite name, see ``kab list``."""
+    suite_file: tuple[str, ...] = ()
+    """Trace files, or folders of them, that are the suite in the place of a named one."""
     ops: tuple[str, ...] = ()
     """Exact overloads (``add.Tensor``) or base names (``relu`` is ``relu.default``); empty for all."""
     dtype: tuple[str, ...] = ()
@@ -22,6 +24,26 @@ class SelectionSettings:
     """Only the first so many operators by name; 0 for all."""
     cases_per_operator: int = 40
     """At most so many cases per operator and dtype, the diverse ones; 0 for all."""
+    as_dtype: str = ""
+    """Change cases to this floating-point dtype first: ``fp16``, ``bf16``, ``fp32`` or ``fp64``; empty for none."""
+    kind: tuple[str, ...] = ()
+    """Only operators that are judged so: ``value``, ``view``, ...; empty for all."""
+    traced_model: tuple[str, ...] = ()
+    """Only calls that these models make; ``*`` stands for anything; empty for all."""
+    min_count: int = 0
+    """Only calls that were recorded at least so often."""
+    min_bytes: int = 0
+    """Only cases with at least so many bytes of inputs."""
+    max_bytes: int = 0
+    """Only cases with at most so many bytes of inputs; 0 for no limit."""
+    top_n: int = 0
+    """Only the so many cases of each operator with the most bytes of inputs; 0 for all."""
+    sample: int = 0
+    """Only so many cases of the whole selection, drawn by ``sample_seed``; 0 for all."""
+    sample_seed: int = 0
+    """Which cases ``sample`` draws."""
+    split: str = "all"
+    """``development`` cases are shown to generators, ``held_out`` ones never; ``all`` is both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

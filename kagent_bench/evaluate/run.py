@@ -102,6 +102,7 @@ def evaluate_selection(
                     for name, kernel in found.items()
                 },
                 warnings=kernels.warnings,
+                notes=selection.notes,
             )
             store.write_run(run_file)
             containment = _judge_all(selection, selected, found, kernels, store, session, executor, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -146,6 +146,15 @@ class Suite(Protocol):
 
     def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
         """Yield the operators with their cases, sorted by name; ``skipped`` holds what the suite left out."""
+        ...
+
+
+@runtime_checkable
+class TellsItsData(Protocol):
+    """A suite that reads data from somewhere; a suite need not do this."""
+
+    def data_notes(self) -> Sequence[str]:
+        """Return which data of which revision was used, and what of it could not be; stored with each run."""
         ...
 
 

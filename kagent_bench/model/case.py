@@ -105,6 +105,32 @@ Value: TypeAlias = "TensorSpec | SymbolSpec | bool | int | float | complex | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """What an operator makes of a round's values: sorted ones, probabilities, statistics that a forward saved."""
+
+    operator: OperatorName
+    """An ATen overload."""
+    args: tuple[Value, ...]
+    """Its arguments; tensors look at storages of the case, in float32 where those hold halves."""
+    output: int
+    """Which of the returned tensors is taken."""
+    target: TensorSpec
+    """The view of a storage that receives it, rounded to the storage's dtype."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Who made a traced call."""
+
+    model: str
+    """Name of a model and phase, as ``llama/decode``."""
+    count: int
+    """How often it did."""
+    modules: tuple[str, ...] = ()
+    """Where in the model, with ``*`` for the numbers of layers: ``layers.*.mlp``; sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One operator call to be judged."""
 
@@ -114,6 +140,8 @@ class Case:
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...] = ()
     storages: tuple[StorageSpec, ...] = ()
+    computed: tuple[Computation, ...] = ()
+    """What is computed, in this order, once all storages have the values of their rules."""
     dtype: str
     """The dtype that dtype filters look at, torch's name: that of the sample the case was recorded from,
     or of the first floating-point tensor of a trace line."""
@@ -122,6 +150,8 @@ class Case:
     ``derived:<rule>``, ``trace``."""
     count: int = 1
     """How many recorded calls this case stands for."""
+    sources: tuple[Source, ...] = ()
+    """The models that made the call, where it is from a trace; not part of the identity."""
 
     @property
     def held_out(self) -> bool:

@@ -11,8 +11,10 @@ from typing import Any
 
 from kagent_bench.model.case import (
     Case,
+    Computation,
     IntegerValues,
     LiteralValues,
+    Source,
     StorageSpec,
     SymbolSpec,
     TensorSpec,
@@ -50,6 +52,8 @@ def make_case(
     dtype: str,
     origin: str,
     count: int = 1,
+    sources: tuple[Source, ...] = (),
+    computed: tuple[Computation, ...] = (),
 ) -> Case:
     """Build a case and give it the id of its content."""
     case = Case(
@@ -58,9 +62,11 @@ def make_case(
         args=args,
         kwargs=kwargs,
         storages=storages,
+        computed=computed,
         dtype=dtype,
         origin=origin,
         count=count,
+        sources=sources,
     )
     return _with_id(case)
 
@@ -70,15 +76,19 @@ def _with_id(case: Case) -> Case:
     content = {key: encoded[key] for key in ("op", "args", "kwargs")}
     # Not the stored form of literals: what a compressor makes of them differs between its builds.
     content["storages"] = [_storage_content(storage) for storage in case.storages]
+    if case.computed:
+        content["computed"] = encoded["computed"]
     return Case(
         id=digest(content)[:ID_DIGITS],
         operator=case.operator,
         args=case.args,
         kwargs=case.kwargs,
         storages=case.storages,
+        computed=case.computed,
         dtype=case.dtype,
         origin=case.origin,
         count=case.count,
+        sources=case.sources,
     )
 
 
@@ -93,6 +103,8 @@ def encode_case(case: Case) -> dict[str, Any]:
         "dtype": case.dtype,
         "origin": case.origin,
         "count": case.count,
+        **({"sources": [_encode_source(item) for item in case.sources]} if case.sources else {}),
+        **({"computed": [_encode_computation(item) for item in case.computed]} if case.computed else {}),
     }
 
 
@@ -111,6 +123,10 @@ def decode_case(data: dict[str, Any]) -> Case:
         dtype=data["dtype"],
         origin=data["origin"],
         count=data["count"],
+        sources=tuple(
+            Source(model, count, tuple(modules)) for model, count, modules in data.get("sources", ())
+        ),
+        computed=tuple(_decode_computation(item) for item in data.get("computed", ())),
     )
 
 
@@ -190,3 +206,25 @@ def _decode_storage(data: dict[str, Any]) -> StorageSpec:
     else:
         rule = IntegerValues(low=content[0], high=content[1])
     return StorageSpec(dtype=data["dtype"], numel=data["numel"], rule=rule)
+
+
+def _encode_source(source: Source) -> list[Any]:
+    return [source.model, source.count, list(source.modules)]
+
+
+def _encode_computation(computation: Computation) -> dict[str, Any]:
+    return {
+        "operator": str(computation.operator),
+        "args": [encode_value(value) for value in computation.args],
+        "output": computation.output,
+        "target": encode_value(computation.target),
+    }
+
+
+def _decode_computation(data: dict[str, Any]) -> Computation:
+    return Computation(
+        operator=OperatorName.parse(data["operator"]),
+        args=tuple(decode_value(value) for value in data["args"]),
+        output=data["output"],
+        target=decode_value(data["target"]),  # type: ignore[arg-type]
+    )

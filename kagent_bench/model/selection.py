@@ -48,6 +48,8 @@ class Selection:
     suite_sha256: str
     """Hash over the suite's content, so that a changed suite is noticed."""
     operators: tuple[OperatorCases, ...]
+    notes: tuple[str, ...] = ()
+    """Which data the suite comes from, and what of it could not be used."""
 
     @property
     def n_cases(self) -> int:

@@ -22,7 +22,7 @@ from kagent_bench.errors import HarnessFault
 from kagent_bench.suites.shard import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 PRIVATE = 0o700
 """Mode of the cache folder: what the held-out cases are is nobody else's business."""
@@ -98,7 +98,7 @@ def _record(path: Path, dtype: str) -> None:
         finished = subprocess.run(
             command,
             cwd=scratch,
-            env=_clean(process_environment(), scratch),
+            env=clean_environment(scratch),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -120,7 +120,9 @@ def _record(path: Path, dtype: str) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _clean(environment: Mapping[str, str], scratch: Path) -> dict[str, str]:
+def clean_environment(scratch: Path) -> dict[str, str]:
+    """Return the environment of a throwaway process that works in a folder of its own."""
+    environment = process_environment()
     clean = {name: environment[name] for name in PASSED_ON if name in environment}
     clean["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
     clean["PYTHONHASHSEED"] = "0"

@@ -5,19 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kagent_bench.config.schema import SelectionSettings
 from kagent_bench.errors import PluginError, UnknownName, UsageError
-from kagent_bench.hooks.protocols import SuiteRequest
+from kagent_bench.hooks.protocols import SuiteRequest, TellsItsData
 from kagent_bench.model.names import OperatorName
 from kagent_bench.model.selection import OperatorCases, Selection, SkippedCase
+from kagent_bench.suites.narrowing import largest, limited, narrow, sampled
+from kagent_bench.suites.retype import retyped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from kagent_bench.config.schema import SelectionSettings
     from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.hooks.protocols import DtypeFilter, Suite
     from kagent_bench.model.case import Case
 
+TORCHBENCH = "torchbench"
+"""Name of the suite that a trace file stands in for."""
+FILE_SUITE = "trace"
+"""What a suite made of files is called in results."""
 _OPERATOR = "operator"
 """The kind of name, in messages."""
 
@@ -37,9 +43,10 @@ def select(
 ) -> Selection:
     """Select operators and cases.
 
-    A case is kept if any chosen dtype filter keeps it; a skipped case carries the joined reasons. Operators
-    that were named with ``ops`` stay even if all their cases are skipped; without ``ops``, operators that
-    have no case of the chosen dtypes are left out.
+    Cases are re-typed first, then filtered by dtype, model, count, size and part, then counted: the largest, the
+    first of each operator and dtype, a sample of all. A case is kept if any chosen dtype filter keeps it; a skipped
+    case carries the joined reasons. Operators that were named with ``ops`` stay even if all their cases are
+    skipped; without ``ops``, operators that have no case left are left out.
 
     Args:
         catalog: where suites and dtype filters are found.
@@ -52,7 +59,7 @@ def select(
         PluginError: a filter skipped a case without a reason.
         UsageError: nothing is left.
     """
-    suite = catalog.suites.load(settings.suite, asked_by="--suite")
+    suite = _suite(catalog, settings)
     filters = [
         _NamedFilter(name=name, filter=catalog.dtype_filters.load(name, asked_by="--dtype"))
         for name in settings.dtype
@@ -60,16 +67,49 @@ def select(
     dtypes = frozenset[str]().union(*(item.filter.dtypes for item in filters)) if filters else None
     request = SuiteRequest(dtypes=dtypes, cases_per_operator=settings.cases_per_operator, note=note)
     found = _named(suite, request, settings, only) if settings.ops else _all(suite, request, only)
-    kept = []
+    kept: list[OperatorCases] = []
     for item in found:
-        filtered = _filtered(item, filters)
+        if settings.kind and item.kind not in settings.kind:
+            continue
+        filtered = narrow(_filtered(retyped(item, settings.as_dtype), filters), settings)
+        filtered = limited(largest(filtered, settings), settings.cases_per_operator)
         if filtered.cases or settings.ops:
             kept.append(filtered)
         if settings.num_operators and len(kept) == settings.num_operators:
             break
-    if not kept:
+    chosen = tuple(item for item in sampled(kept, settings) if item.cases or settings.ops)
+    if not chosen:
         raise _nothing_left(settings)
-    return Selection(suite=settings.suite, suite_sha256=suite.content_sha256(), operators=tuple(kept))
+    notes = suite.data_notes() if isinstance(suite, TellsItsData) else ()
+    for text in notes:
+        (note or _say_nothing)(text)
+    return Selection(
+        suite=FILE_SUITE if settings.suite_file else settings.suite,
+        suite_sha256=suite.content_sha256(),
+        operators=chosen,
+        notes=tuple(notes),
+    )
+
+
+def _suite(catalog: Catalog, settings: SelectionSettings) -> Suite:
+    """Return the named suite, or that of the given files.
+
+    Raises:
+        UnknownName: no such suite.
+        UsageError: both were given.
+    """
+    if not settings.suite_file:
+        return catalog.suites.load(settings.suite, asked_by="--suite")
+    if settings.suite not in {SelectionSettings().suite, TORCHBENCH}:
+        message = f"--suite {settings.suite} and --suite-file {settings.suite_file[0]} contradict each other"
+        raise UsageError(message, hint="give one of them; files of traces need no name")
+    from kagent_bench.suites.trace.open import file_suite
+
+    return file_suite(settings.suite_file)
+
+
+def _say_nothing(text: str) -> None:
+    del text
 
 
 def match_operators(asked: str, names: Collection[OperatorName]) -> tuple[OperatorName, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from kagent_bench.evaluate.oracle.computed import compute_values
 from kagent_bench.model.case import IntegerValues, LiteralValues, UniformValues
 
 if TYPE_CHECKING:
@@ -65,7 +66,19 @@ def rounds_of(case: Case, semantics: Semantics, n_rounds: int) -> tuple[str, ...
 def draw(
     case: Case, semantics: Semantics, round_name: str, source: torch.Generator
 ) -> tuple[torch.Tensor, ...]:
-    """Return one flat tensor of shape [numel] per storage of the case, on the CPU."""
+    """Return one flat tensor of shape [numel] per storage of the case, on the CPU.
+
+    Raises:
+        ReferenceFailed: values that are computed from others cannot be, from those of this round.
+    """
+    drawn = _draw_all(case, semantics, round_name, source)
+    compute_values(case, drawn)
+    return drawn
+
+
+def _draw_all(
+    case: Case, semantics: Semantics, round_name: str, source: torch.Generator
+) -> tuple[torch.Tensor, ...]:
     if round_name == "wide" and semantics.integers_are_data and _only_integers(case):
         return tuple(
             _draw_storage(_widened(storage), semantics, round_name, source) for storage in case.storages
@@ -85,7 +98,13 @@ def _specials_go_to(case: Case, semantics: Semantics, source: torch.Generator) -
     One of several where one such value reaches a whole row of outputs, or NaN would be all that is left to compare;
     the addend where a ``beta`` of zero is documented to ignore NaN in it.
     """
-    floats = [index for index, storage in enumerate(case.storages) if isinstance(storage.rule, UniformValues)]
+    # What an operator makes of special values is special itself: where values are computed, plain ones go in.
+    computed = {computation.target.storage for computation in case.computed}
+    floats = [
+        index
+        for index, storage in enumerate(case.storages)
+        if isinstance(storage.rule, UniformValues) and index not in computed
+    ]
     if semantics.specials.dense or len(floats) < FEWEST_TO_CHOOSE_FROM:
         return frozenset(floats)
     if dict(case.kwargs).get("beta") == 0:

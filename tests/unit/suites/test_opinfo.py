@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("XDG_CACHE_HOME", str(root))
         paths = {dtype: cache.shard_path(cache.cache_dir(), dtype) for dtype in ("float32", "int64")}
     code = RECORD.format(**paths, again=root / "again.sqlite", opinfos=OPINFOS)
-    subprocess.run([sys.executable, "-c", code], check=True, env=cache._clean({"PATH": "/usr/bin"}, root))
+    subprocess.run([sys.executable, "-c", code], check=True, env=cache.clean_environment(root))
     return root
 
 

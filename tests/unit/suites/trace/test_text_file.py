@@ -1,0 +1,138 @@
+"""Trace files as text: every line is a call or a named problem, and writing is the inverse of reading."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from pathlib import Path
+
+import pytest
+
+from kagent_bench.errors import InputError
+from kagent_bench.model.case import Source
+from kagent_bench.model.names import OperatorName
+from kagent_bench.suites.trace.call import Arguments, Trace, TracedCall, TracedTensor
+from kagent_bench.suites.trace.load import load_traces
+from kagent_bench.suites.trace.text_file import MAX_LINE_BYTES, read_text, trace_text
+
+ADD = OperatorName.parse("add.Tensor")
+VECTOR = TracedTensor((4,), "float16")
+
+
+def _file(folder: Path, *lines: str, name: str = "model.txt") -> Path:
+    path = folder / name
+    path.write_bytes("\n".join(lines).encode() + b"\n")
+    return path
+
+
+def test_calls_counts_and_who_made_them(tmp_path: Path) -> None:
+    """Operators, counts, old names, our comments, and what the file says of itself."""
+    path = _file(
+        tmp_path,
+        "# revision: 7",
+        "Operator: aten.add.Tensor",
+        "cnt: 12, ((T([4], f16), T([4], f16)), {})  # from a/decode=5@layers.*.mlp|head b%20c=7",
+        "Operator: aten.sum.SymInt",
+        "cnt: 0, ((T([4], f16), [0]), {})",
+    )
+
+    trace = read_text(path)
+
+    assert () == trace.problems
+    assert (("revision", "7"),) == trace.header
+    added, summed = trace.calls
+    assert (ADD, 12, Arguments((VECTOR, VECTOR))) == (added.operator, added.count, added.arguments)
+    assert (Source("a/decode", 5, ("head", "layers.*.mlp")), Source("b c", 7)) == added.sources
+    assert ("sum.dim_IntList", 0) == (str(summed.operator), summed.count)
+
+
+def test_a_bad_line_loses_only_itself(tmp_path: Path) -> None:
+    """Each problem has its line and its column, and what is around it is read."""
+    path = _file(
+        tmp_path,
+        "cnt: 1, ((1,), {})",
+        "Operator: aten.add.Tensor",
+        "cnt: 1, ((T([4], f16), T([4], f17)), {})",
+        "cnt: 2, ((T([4], f16), 1), {})",
+        "hello",
+        "Operator: torchvision.nms.default",
+        "cnt: 3, ((1,), {})",
+        "Operator: aten.add.Tensor",
+        "cnt: 4, ((T([4], f16), 2), {})",
+    )
+
+    trace = read_text(path)
+
+    assert [2, 4] == [call.count for call in trace.calls]
+    assert [(1, 1), (3, 24), (5, 1), (6, 10), (7, 1)] == [(item.line, item.column) for item in trace.problems]
+    assert str(trace.problems[1]) == f"{path}:3:24: unknown dtype 'f17'"
+
+
+def test_endless_and_unreadable_lines(tmp_path: Path) -> None:
+    """Ten megabytes without an end, bytes that are no text, and NUL end in problems, at once."""
+    path = tmp_path / "model.txt"
+    good = b"cnt: 1, ((1,), {})\n"
+    path.write_bytes(
+        b"Operator: aten.add.Tensor\n" + b"cnt: 1, ((" + b"[" * 10_000_000 + b"\n" + good
+        + b"cnt: 1, ((\xff,), {})\n" + b"cnt: 1, ((\0,), {})\n" + b"cnt: 1, ((" + b"'\\" * 100_000 + b"\n" + good
+    )  # fmt: skip
+    start = time.process_time()
+
+    trace = read_text(path)
+
+    assert 2.0 > time.process_time() - start
+    assert 2 == len(trace.calls)
+    assert [2, 4, 5, 6] == [item.line for item in trace.problems]
+    assert f"more than {MAX_LINE_BYTES} bytes" in trace.problems[0].message
+    assert "no UTF-8" in trace.problems[1].message
+
+
+def test_writing_and_reading_back(tmp_path: Path) -> None:
+    """A written trace is read as what it was, compressed as well."""
+    call = TracedCall(
+        operator=ADD,
+        arguments=Arguments((VECTOR, 1.5), (("alpha", 2),)),
+        count=3,
+        sources=(Source("odd =@| name/train", 3, ("a b", "layers.*.x")),),
+    )
+    trace = Trace(calls=(call,), header=(("data", "made here"),))
+    packed = tmp_path / "packed.txt.gz"
+    packed.write_bytes(gzip.compress(trace_text(trace).encode()))
+
+    assert trace == read_text(_file(tmp_path, trace_text(trace)))
+    assert trace == read_text(packed)
+
+
+def test_folders_are_read_as_one(tmp_path: Path) -> None:
+    """Calls that several files have are one, with counts added up, by the models that the files are named after."""
+    lines = ("Operator: aten.add.Tensor", "cnt: 2, ((T([4], f16), 1), {})")
+    _file(tmp_path, *lines, name="first.txt")
+    _file(tmp_path, *lines, *lines, name="second.txt")
+    (tmp_path / "README.md").write_text("no trace")
+
+    loaded = load_traces([tmp_path])
+
+    (call,) = loaded.calls
+    assert (6, 3) == (call.count, loaded.n_lines)
+    assert (Source("first", 2), Source("second", 4)) == call.sources
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("none.txt", "no file"), ("model.csv", "no trace by its name"), ("empty", "no trace in the folder")],
+)
+def test_paths_that_are_no_traces(tmp_path: Path, name: str, words: str) -> None:
+    """A missing file, another kind of file and a folder without traces are refused."""
+    (tmp_path / "model.csv").write_text("")
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(InputError, match=words):
+        load_traces([tmp_path / name])
+
+
+def test_a_damaged_archive(tmp_path: Path) -> None:
+    """What cannot be unpacked is an error of the input."""
+    (tmp_path / "model.txt.gz").write_bytes(b"not packed")
+
+    with pytest.raises(InputError, match="cannot read the trace"):
+        load_traces([tmp_path / "model.txt.gz"])
