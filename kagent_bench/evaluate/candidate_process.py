@@ -83,7 +83,7 @@ class Candidate:
         self._captured = bytearray()
         self._dropped = 0
         self._status: int | None = None
-        self._scratch = Path(tempfile.mkdtemp(prefix="kab-candidate-"))
+        self._scratch = Path(tempfile.mkdtemp(prefix="kernel-", dir=server.folder))
         path = self._scratch / f"{kernel.operator.kernel_stem}.py"
         path.write_bytes(source)
         mine, theirs = Channel.pair()

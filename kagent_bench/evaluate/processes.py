@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,14 +30,16 @@ class HelperLost(Exception):
 class Helper:
     """A Python module running in its own process, answering requests on a channel."""
 
-    def __init__(self, module: str, *, interpreter: bool, own_environment: dict[str, str]) -> None:
-        """Start ``python -m module``; does not wait for it."""
+    def __init__(
+        self, module: str, *arguments: str, interpreter: bool, own_environment: dict[str, str]
+    ) -> None:
+        """Start ``python -m module`` with the channel's descriptor and further arguments; does not wait for it."""
         self._printed: list[str] = []
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         mine, theirs = Channel.pair()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno())],
+                [sys.executable, "-m", module, str(theirs.fileno()), *arguments],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
@@ -162,7 +165,11 @@ class ForkServer:
     def __init__(self, own_environment: dict[str, str], *, interpreter: bool) -> None:
         """Start it; ``wait_ready`` before the first fork."""
         self.interpreter = interpreter
-        self._helper = Helper(self.MODULE, interpreter=interpreter, own_environment=own_environment)
+        self.folder = Path(tempfile.mkdtemp(prefix="kab-candidates-"))
+        """Where each candidate gets a folder of its own; it ends with the server, whatever ends that."""
+        self._helper = Helper(
+            self.MODULE, str(self.folder), interpreter=interpreter, own_environment=own_environment
+        )
         self._lock = threading.Lock()
         self.versions: dict[str, str] = {}
 
@@ -208,8 +215,9 @@ class ForkServer:
                 ) from error
 
     def stop(self) -> None:
-        """End the process, and with it every candidate."""
+        """End the process, and with it every candidate and their files."""
         self._helper.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def looks_like_gpu_machine() -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +19,6 @@ from tests.integration.kernels import HEADER, host, unary
 
 if TYPE_CHECKING:
     import subprocess
-    from pathlib import Path
 
     from tests.integration.conftest import Command
 
@@ -51,6 +52,17 @@ def _run_dirs(folder: Path) -> list[Path]:
     return sorted((folder / "log_BackendBench").glob("run_*"))
 
 
+def _processes_of(folder: Path) -> list[str]:
+    """Return the process ids whose environment names the folder for temporary files, as that of every helper does."""
+    wanted = f"TMPDIR={folder / 'tmp'}".encode()
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if wanted in environ.read_bytes().split(b"\0"):
+                found.append(environ.parent.name)
+    return found
+
+
 def _wait_for_lines(folder: Path, n_lines: int, process: subprocess.Popen[str]) -> list[str]:
     """Wait until so many results are stored; returns them."""
     deadline = time.monotonic() + PATIENCE_S
@@ -74,12 +86,24 @@ def folder(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Kill a run after two of five operators; returns its folder, with the results so far in ``before``."""
     folder = tmp_path_factory.mktemp("resume")
     write_kernels(folder / "kernels", KERNELS)
-    with command.start(folder, *ARGUMENTS) as process:
+    (folder / "tmp").mkdir()
+    with command.start(folder, *ARGUMENTS, TMPDIR=str(folder / "tmp")) as process:
         before = _wait_for_lines(folder, 2, process)
+        assert list((folder / "tmp").iterdir())
         process.send_signal(signal.SIGKILL)
         process.communicate()
     (folder / "before").write_text("\n".join(before))
     return folder
+
+
+def test_a_killed_run_leaves_no_file_and_no_process(folder: Path) -> None:
+    """Nothing of it outlives it but its run folder: neither what candidates worked on, nor what it started."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (_processes_of(folder) or any((folder / "tmp").iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [] == [path.name for path in (folder / "tmp").iterdir()]
+    assert [] == _processes_of(folder)
+    assert {"before", "kernels", "log_BackendBench", "tmp"} == {path.name for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")

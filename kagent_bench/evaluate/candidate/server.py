@@ -6,10 +6,12 @@ It is started with an allow-listed environment in which TRITON_INTERPRET is alre
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import sys
 import time
@@ -67,6 +69,13 @@ class Server:
         self._channel.send({"pid": pid}, (pidfd,))
         os.close(pidfd)
 
+    def end(self) -> None:
+        """Kill and reap every child, and what they left behind."""
+        for pid in tuple(self._children):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            self._reap(pid)
+
     def _reap(self, pid: int) -> int:
         """Return the wait status of a child that has ended, and end what it left behind."""
         _, status = os.waitpid(pid, 0)
@@ -101,9 +110,20 @@ class Server:
 
 
 def main() -> None:
-    """Serve the channel whose descriptor is the only argument."""
+    """Serve the channel whose descriptor is the first argument; the second is the folder of its children's files.
+
+    However the supervisor ends, the channel closes; where that goes unseen because a child is waited for, a signal
+    comes. The folder goes with the server, so that a killed run leaves no file behind.
+    """
+    parent = os.getppid()
+
+    def leave(*_: object) -> None:
+        if os.getppid() != parent:  # else only a thread of it has ended, which sends the signal too
+            raise SystemExit
+
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    signal.signal(signal.SIGTERM, leave)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
@@ -112,9 +132,17 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     channel = Channel.from_descriptor(int(sys.argv[1]))
-    channel.send({"ready": True, "triton": triton.__version__, "numpy": np.__version__})
+    server = Server(channel)
+
+    def clean() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        server.end()
+        shutil.rmtree(sys.argv[2], ignore_errors=True)
+
+    atexit.register(clean)  # children leave by os._exit, which does not come here
     with contextlib.suppress(Closed):
-        Server(channel).serve()
+        channel.send({"ready": True, "triton": triton.__version__, "numpy": np.__version__})
+        server.serve()
 
 
 if __name__ == "__main__":
