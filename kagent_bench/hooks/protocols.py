@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from kagent_bench.model.case import Case
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
+    from kagent_bench.model.program import Module
     from kagent_bench.model.selection import OperatorCases
     from kagent_bench.model.summary import RunSummary
 
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
 class Problem:
     """What a generator is asked to implement."""
 
-    operator: OperatorName
+    operator: ProblemName
     statement: str
-    """The problem in words (Markdown): schema, documentation, semantics, dtypes, cases, tolerance."""
+    """The problem in words (Markdown): schema or module, documentation, semantics, dtypes, cases, tolerance."""
     test_source: str
     """Self-contained Python test of the development cases."""
     cases: tuple[Case, ...]
     """The development cases; held-out cases are never shown."""
     sha256: str
     """Hash of all the above."""
+    module: Module | None = None
+    """Of a module problem: its program, the reference as a graph of ATen calls; None for an operator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +125,7 @@ class DtypeFilter(Protocol):
 class SuiteRequest:
     """What is wanted from a suite. Hints: a suite may return more, never less."""
 
-    operators: frozenset[OperatorName] | None = None
+    operators: frozenset[ProblemName] | None = None
     """Only these; None for all."""
     dtypes: frozenset[str] | None = None
     """Only cases of these dtypes (torch's names); None for all."""
@@ -140,7 +143,7 @@ class Suite(Protocol):
         """Return a hash of the suite's content, the same on every machine with the same versions."""
         ...
 
-    def operator_names(self, request: SuiteRequest | None = None) -> tuple[OperatorName, ...]:
+    def operator_names(self, request: SuiteRequest | None = None) -> tuple[ProblemName, ...]:
         """Return the operators that have cases of the request's dtypes, sorted; without a request, all."""
         ...
 

@@ -1,4 +1,4 @@
-"""Cases: one operator with concrete argument shapes, strides, dtypes and values, free of torch.
+"""Cases: one operator or module with concrete argument shapes, strides, dtypes and values, free of torch.
 
 A case is a specification. Its bytes are made by the oracle, from the rules below and the run's secret seed.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
 
 ITEM_BYTES = {
     "bool": 1,
@@ -32,6 +32,10 @@ ITEM_BYTES = {
     "complex128": 16,
 }
 """Bytes per element of each dtype that a case can hold, by torch's dtype name."""
+
+
+MODULE_ORIGIN = "module"
+"""Origin of the case of a module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,13 +136,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One operator call to be judged."""
+    """One call of an operator or a module to be judged."""
 
     id: str
     """Content hash of operator, arguments and storages: 12 hexadecimal digits."""
-    operator: OperatorName
+    operator: ProblemName
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...] = ()
+    """Of a module: its parameters and buffers, by their names in its program."""
     storages: tuple[StorageSpec, ...] = ()
     computed: tuple[Computation, ...] = ()
     """What is computed, in this order, once all storages have the values of their rules."""
@@ -147,7 +152,7 @@ class Case:
     or of the first floating-point tensor of a trace line."""
     origin: str
     """Where the case comes from: ``direct``, ``inner``, ``inplace``, ``backward``, ``reference``, ``smoke``,
-    ``derived:<rule>``, ``trace``."""
+    ``derived:<rule>``, ``trace``, ``module``."""
     count: int = 1
     """How many recorded calls this case stands for."""
     sources: tuple[Source, ...] = ()
@@ -155,8 +160,11 @@ class Case:
 
     @property
     def held_out(self) -> bool:
-        """Whether generators never see this case: a fixed quarter of the cases, chosen by content hash."""
-        return int(self.id[-2:], 16) % 4 == 0
+        """Whether generators never see this case: a fixed quarter of the cases, chosen by content hash.
+
+        A module has one case, whose shapes its author gave; only its values are secret.
+        """
+        return self.origin != MODULE_ORIGIN and int(self.id[-2:], 16) % 4 == 0
 
     @property
     def input_bytes(self) -> int:

@@ -22,7 +22,7 @@ from kagent_bench.model.case import (
     Value,
     ValueRule,
 )
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import ProblemName, parse_name
 
 ID_DIGITS = 12
 """Hexadecimal digits of a case id; 48 bits keep a collision among a million cases under 0.2 %."""
@@ -44,7 +44,7 @@ def source_digest(source: bytes) -> str:
 
 
 def make_case(
-    operator: OperatorName,
+    operator: ProblemName,
     args: tuple[Value, ...],
     kwargs: tuple[tuple[str, Value], ...],
     storages: tuple[StorageSpec, ...],
@@ -54,8 +54,9 @@ def make_case(
     count: int = 1,
     sources: tuple[Source, ...] = (),
     computed: tuple[Computation, ...] = (),
+    program_sha256: str = "",
 ) -> Case:
-    """Build a case and give it the id of its content."""
+    """Build a case and give it the id of its content; that of a module includes its program."""
     case = Case(
         id="",
         operator=operator,
@@ -68,16 +69,18 @@ def make_case(
         count=count,
         sources=sources,
     )
-    return _with_id(case)
+    return _with_id(case, program_sha256)
 
 
-def _with_id(case: Case) -> Case:
+def _with_id(case: Case, program_sha256: str) -> Case:
     encoded = encode_case(case)
     content = {key: encoded[key] for key in ("op", "args", "kwargs")}
     # Not the stored form of literals: what a compressor makes of them differs between its builds.
     content["storages"] = [_storage_content(storage) for storage in case.storages]
     if case.computed:
         content["computed"] = encoded["computed"]
+    if program_sha256:
+        content["program"] = program_sha256
     return Case(
         id=digest(content)[:ID_DIGITS],
         operator=case.operator,
@@ -99,7 +102,7 @@ def encode_case(case: Case) -> dict[str, Any]:
         "op": str(case.operator),
         "args": [encode_value(value) for value in case.args],
         "kwargs": {name: encode_value(value) for name, value in case.kwargs},
-        "storages": [_encode_storage(storage) for storage in case.storages],
+        "storages": [encode_storage(storage) for storage in case.storages],
         "dtype": case.dtype,
         "origin": case.origin,
         "count": case.count,
@@ -116,10 +119,10 @@ def decode_case(data: dict[str, Any]) -> Case:
     """
     return Case(
         id=data["id"],
-        operator=OperatorName.parse(data["op"]),
+        operator=parse_name(data["op"]),
         args=tuple(decode_value(value) for value in data["args"]),
         kwargs=tuple((name, decode_value(value)) for name, value in data["kwargs"].items()),
-        storages=tuple(_decode_storage(storage) for storage in data["storages"]),
+        storages=tuple(decode_storage(storage) for storage in data["storages"]),
         dtype=data["dtype"],
         origin=data["origin"],
         count=data["count"],
@@ -175,7 +178,8 @@ def decode_value(data: Any) -> Value:
     return SymbolSpec(kind=kind, name=content)
 
 
-def _encode_storage(storage: StorageSpec) -> dict[str, Any]:
+def encode_storage(storage: StorageSpec) -> dict[str, Any]:
+    """Return the JSON form of a storage."""
     rule = storage.rule
     encoded: dict[str, Any]
     if isinstance(rule, LiteralValues):
@@ -191,11 +195,12 @@ def _storage_content(storage: StorageSpec) -> dict[str, Any]:
     if isinstance(storage.rule, LiteralValues):
         values: Any = {"literal": source_digest(storage.rule.data)}
     else:
-        values = _encode_storage(storage)["values"]
+        values = encode_storage(storage)["values"]
     return {"dtype": storage.dtype, "numel": storage.numel, "values": values}
 
 
-def _decode_storage(data: dict[str, Any]) -> StorageSpec:
+def decode_storage(data: dict[str, Any]) -> StorageSpec:
+    """Read the JSON form of a storage."""
     ((kind, content),) = data["values"].items()
     rule: ValueRule
     if kind == "literal":

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
     """A kernel file found in a kernel store."""
 
-    operator: OperatorName
+    operator: ProblemName
     path: Path
     sha256: str
     """Hash of the file's bytes: the kernel's identity."""
@@ -25,7 +25,7 @@ class Kernel:
 class Provenance:
     """Where a kernel came from; stored beside it as ``provenance.json``."""
 
-    operator: OperatorName
+    operator: ProblemName
     sha256: str
     """Hash of the kernel that this describes."""
     generator: str

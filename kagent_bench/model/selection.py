@@ -1,4 +1,4 @@
-"""The recorded selection: which operators and cases a run is about, and so the denominator of its scores."""
+"""The recorded selection: which operators, modules and cases a run is about, and so the denominator of its scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kagent_bench.model.case import Case
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
+    from kagent_bench.model.program import Fault, Module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +31,18 @@ class SkippedCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorCases:
-    """One selected operator with its kept and its skipped cases."""
+    """One selected operator or module with its kept and its skipped cases."""
 
-    operator: OperatorName
+    operator: ProblemName
     kind: str
     """How the operator can be judged: ``value``, or a named class: ``random``, ``creation``, ``view``,
-    ``data_dependent``, ``metadata``."""
+    ``data_dependent``, ``metadata``; ``module`` for a module."""
     cases: tuple[Case, ...]
     skipped: tuple[SkippedCase, ...] = ()
+    module: Module | None = None
+    """What a module problem is; None for an operator."""
+    fault: Fault | None = None
+    """Why a problem file is no problem; there are no cases then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
