@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.errors import UsageError
 from kagent_bench.model.identity import source_digest
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import parse_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,11 +159,13 @@ def _stale(path: Path, manifest: Manifest, selection: Selection) -> Iterator[Fin
 def _changed(base_dir: Path, manifest: Manifest, selection: Selection) -> Iterator[Finding]:
     for item in selection.operators:
         name = str(item.operator)
+        if item.fault is not None:
+            continue
         if name not in manifest.operators:
             yield Finding(kind="not_set_up", subject=name, detail=f"operator {name} was not set up")
             continue
         for file, sha256 in manifest.operators[name].items():
-            path = base_dir / OperatorName.parse(name).folder / file
+            path = base_dir / parse_name(name).folder / file
             try:
                 found = source_digest(path.read_bytes())
             except OSError:

@@ -75,9 +75,14 @@ def write_artefacts(
     """
     changes: Counter[Change] = Counter()
     hashes: dict[str, dict[str, str]] = {}
+    faults: list[str] = []
     progress.begin("setup", len(selection.operators))
     try:
         for item in selection.operators:
+            if item.fault is not None:
+                progress.done(str(item.operator), f"no problem ({item.fault.reason})", ok=False)
+                faults.append(f"{item.operator} is left out: {item.fault.reason}: {item.fault.detail}")
+                continue
             files = artefact_files(build_problem(item, tolerance))
             folder = base_dir / item.operator.folder
             folder.mkdir(parents=True, exist_ok=True)
@@ -100,6 +105,7 @@ def write_artefacts(
         raise InputError(message, hint="choose another folder with --base-dir") from error
     finally:
         progress.finish()
+    warnings = (*warnings, *faults)
     for warning in warnings:
         progress.warn(warning)
     return SetupResult(

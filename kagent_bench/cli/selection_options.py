@@ -49,7 +49,7 @@ def _selection(
         _option(
             "--suite-file",
             "PATH",
-            "Trace file (.txt, .parquet) or folder of them as the suite; may be repeated.",
+            "Trace file (.txt, .parquet) or folder of them as the suite; problem files for kernelbench; may be repeated.",
         ),
     ] = None,
     as_dtype: Annotated[

@@ -15,7 +15,7 @@ class SelectionSettings:
     suite: str = "smoke"
     """Suite name, see ``kab list``."""
     suite_file: tuple[str, ...] = ()
-    """Trace files, or folders of them, that are the suite in the place of a named one."""
+    """Trace files, or folders of them, in the place of a named suite; problem files where the suite reads these."""
     ops: tuple[str, ...] = ()
     """Exact overloads (``add.Tensor``) or base names (``relu`` is ``relu.default``); empty for all."""
     dtype: tuple[str, ...] = ()

@@ -64,6 +64,7 @@ class Candidate:
         device: str,
         limits: CandidateLimits,
         *,
+        module: dict[str, Any] | None = None,
         ghost: bool = False,
         compile_target: str = "",
     ) -> None:
@@ -75,6 +76,7 @@ class Candidate:
             source: the kernel file's bytes.
             device: torch's device string.
             limits: what it may use.
+            module: what a module's class needs, see ``candidate.module_entry``; None for an operator.
             ghost: whether launches do nothing in it.
             compile_target: what launches are compiled for, and not run; the server must be one that compiles.
         """
@@ -96,6 +98,7 @@ class Candidate:
             "scratch": str(self._scratch),
             "memory_bytes": limits.memory_bytes,
             "secrets": [str(secret) for secret in limits.secrets],
+            "module": module,
             "ghost": ghost,
             "compile_target": compile_target,
         }

@@ -112,6 +112,8 @@ class CompileCheck:
     kernel: Kernel
     source: bytes
     limits: CandidateLimits
+    module: dict[str, Any] | None = None
+    """What a module's class needs; None for an operator."""
     _process: Candidate | None = None
     _broken: str = ""
     _known: dict[tuple[str, str], Outcome] = field(default_factory=dict)
@@ -198,6 +200,7 @@ class CompileCheck:
                 self.source,
                 "cpu",
                 self.limits,
+                module=self.module,
                 compile_target=self.server.target,
             )
             message = self._process.load()

@@ -67,7 +67,7 @@ class JudgePool:
         session = self._started()
         worker = self._free.get()
         try:
-            job = KernelJob(kernel=kernel, source=data, kind=item.kind, cases=cases)
+            job = KernelJob(kernel=kernel, source=data, kind=item.kind, cases=cases, module=item.module)
             records = list(session.supervisor(worker).judge(job))
         finally:
             self._free.put(worker)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kagent_bench.config.resolve import ResolvedSettings
     from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.model.kernel import Kernel
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.selection import OperatorCases, Selection
 
@@ -115,7 +115,7 @@ def evaluate_selection(
 def _judge_all(
     selection: Selection,
     selected: tuple[SelectedOperator, ...],
-    found: Mapping[OperatorName, Kernel],
+    found: Mapping[ProblemName, Kernel],
     kernels: KernelStore,
     store: ResultsStore,
     session: Session,
@@ -130,11 +130,17 @@ def _judge_all(
         kernel = found.get(item.operator)
         own = keys[str(item.operator)]
         unknown = [case for case in item.cases if kernel and own[case.id] not in store.known]
-        if kernel is None or not unknown:
+        if item.fault is not None or kernel is None or not unknown:
             _tell(progress, item, store, own, has_kernel=kernel is not None)
             continue
         keyed = tuple(KeyedCase(case=case, key=own[case.id] or "") for case in unknown)
-        job = KernelJob(kernel=kernel, source=kernels.read_source(kernel), kind=item.kind, cases=keyed)
+        job = KernelJob(
+            kernel=kernel,
+            source=kernels.read_source(kernel),
+            kind=item.kind,
+            cases=keyed,
+            module=item.module,
+        )
         jobs.append((item, job))
     containment: dict[str, Any] = {}
 
@@ -165,6 +171,9 @@ def _tell(
     *,
     has_kernel: bool,
 ) -> None:
+    if item.fault is not None:
+        progress.done(str(item.operator), f"not_judged ({item.fault.reason})", ok=True)
+        return
     records = [store.known[key] for key in keys.values() if key in store.known]
     verdict, reason = operator_verdict([record.judged() for record in records], has_kernel=has_kernel)
     outcome = f"{verdict.value} ({reason})" if reason else verdict.value
@@ -189,7 +198,7 @@ def _context(resolved: ResolvedSettings, selection: Selection, machine: Mapping[
 
 
 def _selected(
-    selection: Selection, found: Mapping[OperatorName, Kernel], identity: str
+    selection: Selection, found: Mapping[ProblemName, Kernel], identity: str
 ) -> tuple[SelectedOperator, ...]:
     selected = []
     for item in selection.operators:
@@ -207,7 +216,13 @@ def _selected(
         )
         skipped = Counter(skip.reason for skip in item.skipped)
         selected.append(
-            SelectedOperator(op_name=str(item.operator), kind=item.kind, cases=cases, skipped=dict(skipped))
+            SelectedOperator(
+                op_name=str(item.operator),
+                kind=item.kind,
+                cases=cases,
+                skipped=dict(skipped),
+                fault=item.fault,
+            )
         )
     return tuple(selected)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.evaluate.candidate_process import Candidate, CandidateLimits, Died, TimedOut
 from kagent_bench.evaluate.compile_check import CompileCheck, LaunchKind
+from kagent_bench.evaluate.module_job import for_candidate, for_oracle
 from kagent_bench.evaluate.processes import HelperLost, close_quietly
 from kagent_bench.model.call_text import call_text
 from kagent_bench.model.identity import encode_case
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kagent_bench.evaluate.processes import ForkServer, Oracle
     from kagent_bench.model.case import Case
     from kagent_bench.model.kernel import Kernel
+    from kagent_bench.model.program import Module
 
 DEVICE_FAULT = "device_fault"
 """What a candidate calls a fault after which its device is lost to it."""
@@ -37,6 +39,8 @@ MAX_DETAIL_CHARACTERS = 4000
 """Bound of what is kept of a candidate's words for one case."""
 MAX_CALL_NAMES = 50
 """Names of library calls that are kept for one case."""
+JUDGED_BY_VALUE = frozenset(["value", "module"])
+"""Kinds of problem whose results show whether launches did the work."""
 MIN_PROOF_ELEMENTS = 16
 """Elements of the largest input from which a result that is right without launches is no accident: half of the
 values of a ReLU are the zeros that an honest kernel may start from."""
@@ -60,6 +64,8 @@ class KernelJob:
     kind: str
     """How the operator can be judged, see ``model.selection.OperatorCases``."""
     cases: tuple[KeyedCase, ...]
+    module: Module | None = None
+    """What a module problem is; None for an operator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +128,11 @@ class Supervisor:
         """
         if self._compile_server is not None:
             self._compile_check = CompileCheck(
-                self._compile_server, job.kernel, job.source, self._settings.limits
+                self._compile_server,
+                job.kernel,
+                job.source,
+                self._settings.limits,
+                module=for_candidate(job.module),
             )
         try:
             yield from self._judge(job)
@@ -133,7 +143,7 @@ class Supervisor:
     def _judge(self, job: KernelJob) -> Iterator[CaseRecord]:
         deadline = time.monotonic() + self._settings.kernel_timeout_s
         restarts = 0
-        self._unhaunted = self._settings.strict and job.kind == "value"
+        self._unhaunted = self._settings.strict and job.kind in JUDGED_BY_VALUE
         rest = list(job.cases)
         while rest:
             judged = 0
@@ -161,9 +171,12 @@ class Supervisor:
         self, job: KernelJob, cases: Sequence[KeyedCase], deadline: float
     ) -> Iterator[tuple[KeyedCase, _Ended, float]]:
         """Run cases in one candidate process until one of them brings it down."""
-        self._oracle.request({"do": "kernel"})
+        self._announce(job)
         device = (self._oracle.machine or {})["torch_device"]
-        with Candidate(self._server, job.kernel, job.source, device, self._settings.limits) as candidate:
+        module = for_candidate(job.module)
+        with Candidate(
+            self._server, job.kernel, job.source, device, self._settings.limits, module=module
+        ) as candidate:
             try:
                 refused = self._load(candidate)
                 for keyed in cases:
@@ -186,22 +199,28 @@ class Supervisor:
 
         What else happens there is no fault of the kernel: it was never meant to run like this.
         """
-        self._oracle.request({"do": "kernel"})
+        self._announce(job)
         device = (self._oracle.machine or {})["torch_device"]
-        limits = self._settings.limits
+        limits, module = self._settings.limits, for_candidate(job.module)
         try:
-            with Candidate(self._server, job.kernel, job.source, device, limits, ghost=True) as ghost:
+            with Candidate(
+                self._server, job.kernel, job.source, device, limits, module=module, ghost=True
+            ) as ghost:
                 loaded = ghost.load().get("outcome") == "loaded"
                 replayed = self._run_case(ghost, job.kind, case, deadline) if loaded else None
         except (Died, TimedOut):
             replayed = None
-        self._oracle.request({"do": "kernel"})
+        self._announce(job)
         if replayed is None or replayed.status is not CaseStatus.PASSED:
             return None
         detail = (
             "the result is right although no launch did anything: something else than the kernels computes it"
         )
         return _Ended(status=CaseStatus.REJECTED, reason="decoy_kernel", detail=detail, tally=replayed.tally)
+
+    def _announce(self, job: KernelJob) -> None:
+        """Tell the oracle that another candidate process begins, and of which problem."""
+        self._oracle.request({"do": "kernel", **for_oracle(job.module, job.source)})
 
     def _with_compile_check(self, ended: _Ended, deadline: float) -> _Ended:
         """Return how a passed case ends when its kernels were also compiled for the named target."""
@@ -334,6 +353,7 @@ class Supervisor:
             library_calls=tuple(map(_plain, tally.get("library_calls", ())[:MAX_CALL_NAMES])),
             first_call_s=ended.first_call_s,
             duration_s=duration,
+            **{f"coverage_{name}": share for name, share in tally.get("coverage", {}).items()},
         )
 
 

@@ -78,6 +78,8 @@ def generate_operator(item: OperatorCases, work: Work) -> GeneratedOperator:
         StoppedError: the user stopped the generation meanwhile.
     """
     started = time.monotonic()
+    if item.fault is not None:
+        return _operator(item, Outcome.UNSUPPORTED, reason=item.fault.reason, detail=item.fault.detail)
     try:
         problem = build_problem(item, work.tolerance)
         standing = examine(work.store, problem)

@@ -131,6 +131,8 @@ class SuiteRequest:
     """Only cases of these dtypes (torch's names); None for all."""
     cases_per_operator: int | None = None
     """At most so many per operator and dtype, the diverse ones; None for the suite's default, 0 for all."""
+    files: tuple[str, ...] = ()
+    """Files or folders that the user named for the suite to read."""
     note: Callable[[str], None] | None = None
     """Told what takes long, such as building the suite; may be called from another thread."""
 
@@ -150,6 +152,13 @@ class Suite(Protocol):
     def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
         """Yield the operators with their cases, sorted by name; ``skipped`` holds what the suite left out."""
         ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """A suite that reads the files which the user names, from ``SuiteRequest.files``; a suite need not do this."""
+
+    reads_files: bool
 
 
 @runtime_checkable

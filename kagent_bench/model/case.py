@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from kagent_bench.model.names import ProblemName
+    from kagent_bench.model.names import OperatorName, ProblemName
 
 ITEM_BYTES = {
     "bool": 1,

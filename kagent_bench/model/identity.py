@@ -22,7 +22,7 @@ from kagent_bench.model.case import (
     Value,
     ValueRule,
 )
-from kagent_bench.model.names import ProblemName, parse_name
+from kagent_bench.model.names import OperatorName, ProblemName, parse_name
 
 ID_DIGITS = 12
 """Hexadecimal digits of a case id; 48 bits keep a collision among a million cases under 0.2 %."""

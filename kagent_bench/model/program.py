@@ -26,7 +26,9 @@ class NodeRef:
     name: str
 
 
-Argument: TypeAlias = "NodeRef | SymbolSpec | bool | int | float | complex | str | tuple[Argument, ...] | None"
+Argument: TypeAlias = (
+    "NodeRef | SymbolSpec | bool | int | float | complex | str | tuple[Argument, ...] | None"
+)
 """An argument of a node."""
 Output: TypeAlias = "NodeRef | bool | int | float | str | tuple[Output, ...] | None"
 """What a program returns: a reference, a constant, or a sequence of these."""

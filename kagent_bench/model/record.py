@@ -60,6 +60,13 @@ class CaseRecord:
     compile_check: str = ""
     """What came of compiling interpreted launches for ``evaluate.compile_target``: ``compiled``, ``fails: why``,
     ``unavailable: why``; empty where nothing was tried. Evidence, not proof."""
+    coverage_operators: float | None = None
+    """Of a module: share of its computing operators that run in the kernel's own launches, the others being declared
+    to stay with the library; None for an operator."""
+    coverage_flops: float | None = None
+    """The same as a share of floating-point operations."""
+    coverage_bytes: float | None = None
+    """The same as a share of bytes moved."""
     first_call_s: float | None = None
     """Host time of the first call on this case, compilation included."""
     duration_s: float = 0.0

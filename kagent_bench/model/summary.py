@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kagent_bench.model.json_values import json_value
@@ -36,6 +36,8 @@ class OperatorSummary:
     speedup: float | None
     """Geometric mean over the timed cases; None where nothing was timed. Never 1.0 for a failure."""
     device: str
+    coverage: Mapping[str, float] = field(default_factory=dict)
+    """Of a judged module: share of ``operators``, ``flops`` and ``bytes`` that runs in authored kernels."""
     kernel_sha256: str | None
     """None where there is no kernel."""
     kernel_path: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import parse_name
 from kagent_bench.model.record import CaseRecord
 from kagent_bench.model.summary import OperatorSummary, RunSummary
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
@@ -101,7 +101,9 @@ def _interrupted(run: RunFile) -> str:
 def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord]) -> OperatorSummary:
     kernel = run.kernels.get(item.op_name)
     verdict, reason = operator_verdict((record.judged() for record in records), has_kernel=kernel is not None)
-    if verdict is OperatorVerdict.SKIPPED and not records and item.skipped:
+    if item.fault is not None:
+        verdict, reason = OperatorVerdict.NOT_JUDGED, item.fault.reason
+    elif verdict is OperatorVerdict.SKIPPED and not records and item.skipped:
         reason = FILTERED
     return OperatorSummary(
         op_name=item.op_name,
@@ -115,17 +117,31 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         max_rel_error=largest(record.max_rel_error for record in records),
         nan_count=max((record.nan_count for record in records if record.nan_count is not None), default=None),
         speedup=None,
+        coverage=_coverage(records),
         device=run.device_label,
         kernel_sha256=kernel.sha256 if kernel else None,
         kernel_path=kernel.path if kernel else None,
     )
 
 
+def _coverage(records: Sequence[CaseRecord]) -> dict[str, float]:
+    """Return the least coverage of the judged cases of a module, by what is counted."""
+    counted = {
+        "operators": [record.coverage_operators for record in records],
+        "flops": [record.coverage_flops for record in records],
+        "bytes": [record.coverage_bytes for record in records],
+    }
+    known = {name: [share for share in shares if share is not None] for name, shares in counted.items()}
+    return {name: min(shares) for name, shares in known.items() if shares}
+
+
 def _detail(
     item: SelectedOperator, verdict: OperatorVerdict, reason: str, records: Sequence[CaseRecord]
 ) -> str:
+    if item.fault is not None:
+        return item.fault.detail
     if verdict is OperatorVerdict.MISSING:
-        return f"no kernel file in {OperatorName.parse(item.op_name).folder}/"
+        return f"no kernel file in {parse_name(item.op_name).folder}/"
     if reason == FILTERED:
         return "; ".join(sorted(item.skipped))
     if reason == WEAK:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.errors import HarnessFault, InputError
 from kagent_bench.model.identity import source_digest
 from kagent_bench.model.kernel import Kernel, Provenance
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import name_from_folder
 from kagent_bench.stores import attempts as attempts_store
 from kagent_bench.stores.atomic import write_text
 from kagent_bench.stores.provenance import FILE_NAME, StoredProvenance, read_provenance, write_provenance
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kagent_bench.hooks.protocols import Attempt
+    from kagent_bench.model.names import ProblemName
     from kagent_bench.stores.attempts import StoredAttempt
 
 SUFFIX = ".py"
@@ -61,15 +62,15 @@ class KernelStore:
         """What reading came across that a user should know, in order, each once."""
         return tuple(self._warnings)
 
-    def folder(self, operator: OperatorName) -> Path:
+    def folder(self, operator: ProblemName) -> Path:
         """Return the operator's folder, which need not exist."""
         return self.base_dir / operator.folder
 
-    def path(self, operator: OperatorName) -> Path:
+    def path(self, operator: ProblemName) -> Path:
         """Return where a promoted kernel lies, which need not exist."""
         return self.folder(operator) / f"{operator.kernel_stem}{SUFFIX}"
 
-    def operators(self) -> tuple[OperatorName, ...]:
+    def operators(self) -> tuple[ProblemName, ...]:
         """Return the operators that have a kernel, sorted. What is no operator folder becomes a warning.
 
         Raises:
@@ -82,7 +83,7 @@ class KernelStore:
                     self._warn(f"{entry}: a kernel file outside an operator folder is not read")
                 continue
             try:
-                operator = OperatorName.from_folder(entry.name)
+                operator = name_from_folder(entry.name)
             except ValueError:
                 if self._files(entry):
                     self._warn(
@@ -92,9 +93,9 @@ class KernelStore:
                 continue
             if self.find(operator) is not None:
                 found.append(operator)
-        return tuple(sorted(found))
+        return tuple(sorted(found, key=str))
 
-    def find(self, operator: OperatorName) -> Kernel | None:
+    def find(self, operator: ProblemName) -> Kernel | None:
         """Return an operator's kernel, or None. Of several files it is the one that BackendBench takes.
 
         Raises:
@@ -124,12 +125,12 @@ class KernelStore:
             raise InputError(message, hint="let nothing write to the kernels folder, then run it again")
         return content
 
-    def provenance(self, operator: OperatorName) -> Provenance | None:
+    def provenance(self, operator: ProblemName) -> Provenance | None:
         """Return what is recorded beside a kernel, whether or not it still describes the kernel file."""
         stored = self._stored(operator)
         return None if stored is None else stored.provenance
 
-    def state(self, operator: OperatorName) -> KernelState:
+    def state(self, operator: ProblemName) -> KernelState:
         """Return whether the kernel file is the one that its provenance describes.
 
         Raises:
@@ -144,7 +145,7 @@ class KernelStore:
             return KernelState.OURS
         return KernelState.CUT_OFF if kernel.sha256 == stored.replaces else KernelState.FOREIGN
 
-    def promote(self, operator: OperatorName, source: str, provenance: Provenance) -> Kernel:
+    def promote(self, operator: ProblemName, source: str, provenance: Provenance) -> Kernel:
         """Make a source text the operator's kernel, each file in one step, the kernel last.
 
         Raises:
@@ -167,7 +168,7 @@ class KernelStore:
         return Kernel(operator=operator, path=path, sha256=sha256)
 
     def add_attempt(
-        self, operator: OperatorName, attempt: Attempt, origin: Mapping[str, str]
+        self, operator: ProblemName, attempt: Attempt, origin: Mapping[str, str]
     ) -> StoredAttempt:
         """Store a judged kernel beside the promoted one, see ``stores.attempts``.
 
@@ -182,7 +183,7 @@ class KernelStore:
             )
             raise InputError(message, hint="check the folder's permissions and free space") from error
 
-    def attempts(self, operator: OperatorName) -> tuple[StoredAttempt, ...]:
+    def attempts(self, operator: ProblemName) -> tuple[StoredAttempt, ...]:
         """Return the stored attempts of an operator, oldest first."""
         return attempts_store.read_attempts(self.folder(operator))
 
@@ -204,7 +205,7 @@ class KernelStore:
         stem = f"{folder.name}_implementation"
         return [folder / name for name in names if name.startswith(stem) and name.endswith(SUFFIX)]
 
-    def _chosen(self, operator: OperatorName) -> Path | None:
+    def _chosen(self, operator: ProblemName) -> Path | None:
         folder = self.folder(operator)
         files = self._files(folder) if folder.is_dir() else []
         if not files:
@@ -224,7 +225,7 @@ class KernelStore:
             self._warn(f"{path} cannot be read and counts as missing: {error.strerror}")
             return None
 
-    def _stored(self, operator: OperatorName) -> StoredProvenance | None:
+    def _stored(self, operator: ProblemName) -> StoredProvenance | None:
         path = self.folder(operator) / FILE_NAME
         try:
             stored = read_provenance(path)
@@ -235,7 +236,7 @@ class KernelStore:
             return None
         return stored if stored.provenance.operator == operator else None
 
-    def _make_folder(self, operator: OperatorName) -> Path:
+    def _make_folder(self, operator: ProblemName) -> Path:
         folder = self.folder(operator)
         folder.mkdir(parents=True, exist_ok=True)
         if not folder.resolve().is_relative_to(self.base_dir.resolve()):

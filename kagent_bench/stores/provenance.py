@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.model.kernel import Provenance
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import parse_name
 from kagent_bench.stores.atomic import write_json
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ def decode_provenance(data: dict[str, Any]) -> StoredProvenance:
         message = f"provenance of schema version {data['schema_version']!r}, known is {SCHEMA_VERSION}"
         raise ValueError(message)
     known = {item.name: data[item.name] for item in fields(Provenance) if item.name in data}
-    known["operator"] = OperatorName.parse(known["operator"])
+    known["operator"] = parse_name(known["operator"])
     return StoredProvenance(provenance=Provenance(**known), replaces=data.get("replaces"))

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.errors import InputError
+from kagent_bench.model.program import Fault
 from kagent_bench.model.record import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class SelectedOperator:
     cases: tuple[SelectedCase, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Number of cases that filters left out, by reason."""
+    fault: Fault | None = None
+    """Why a problem file is no problem, see ``model.program``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +215,7 @@ def _encode_operator(item: SelectedOperator) -> dict[str, Any]:
         "op_name": item.op_name,
         "kind": item.kind,
         "skipped": dict(item.skipped),
+        **({"fault": {"reason": item.fault.reason, "detail": item.fault.detail}} if item.fault else {}),
         "cases": [
             {
                 "id": case.id,
@@ -231,5 +235,6 @@ def _decode_operator(data: Mapping[str, Any]) -> SelectedOperator:
         op_name=data["op_name"],
         kind=data["kind"],
         skipped=data["skipped"],
+        fault=Fault(**data["fault"]) if data.get("fault") else None,
         cases=tuple(SelectedCase(**case) for case in data["cases"]),
     )

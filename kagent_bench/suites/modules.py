@@ -25,7 +25,7 @@ from kagent_bench.model.names import ModuleName
 from kagent_bench.model.program import Fault
 from kagent_bench.model.program_json import decode_module
 from kagent_bench.model.selection import OperatorCases
-from kagent_bench.suites.cache import cache_dir, content_versions
+from kagent_bench.suites.cache import PASSED_ON, cache_dir, content_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,11 +40,14 @@ MEMORY_BYTES = 16 << 30
 """Host memory for recording one file."""
 _SKIPPED = re.compile(r"(^|/)(\.|__)")
 """Paths that hold no problems: hidden ones and ``__init__``."""
+_NAME_ONE = "name a folder of KernelBench-style problem files with --suite-file"
 _NOT_WORD = re.compile(r"\W+", re.ASCII)
 
 
 class ModuleSuite:
-    """The problem files of one folder, or one file."""
+    """The problem files of folders, or single ones."""
+
+    reads_files = True
 
     def content_sha256(self) -> str:
         """Return a hash of the files of the last request and of what records them."""
@@ -80,35 +83,24 @@ class ModuleSuite:
         found = self._recorded(wanted, request)
         for name in wanted:
             item = found[name]
-            if request.dtypes is None or item.fault or any(case.dtype in request.dtypes for case in item.cases):
+            if (
+                request.dtypes is None
+                or item.fault
+                or any(case.dtype in request.dtypes for case in item.cases)
+            ):
                 yield item
 
     def _files(self, request: SuiteRequest) -> dict[ModuleName, Path]:
-        source = request.source
-        if source is None:
+        if not request.files:
             message = "suite 'kernelbench' needs a folder of problem files, or one file"
             raise UsageError(message, hint="name it with --suite-file DIR")
-        root = source.resolve()
-        if root.is_file():
-            paths, base = [root], root.parent
-        elif root.is_dir():
-            paths, base = sorted(root.rglob("*.py")), root
-        else:
-            message = f"no folder or file '{source}'"
-            raise InputError(message, hint="name a folder of KernelBench-style problem files with --suite-file")
         files: dict[ModuleName, Path] = {}
-        for path in paths:
-            inner = path.relative_to(base).with_suffix("").as_posix()
-            if _SKIPPED.search(inner):
-                continue
+        for path, inner in (found for text in request.files for found in _problem_files(Path(text))):
             name = ModuleName(_NOT_WORD.sub("_", inner))
             if name in files:
                 message = f"'{path}' and '{files[name]}' are both called {name.stem}"
                 raise InputError(message, hint="rename one of the files")
             files[name] = path
-        if not files:
-            message = f"'{source}' has no problem files (*.py)"
-            raise InputError(message, hint="name a folder of KernelBench-style problem files with --suite-file")
         self._hashes = [f"{name}:{source_digest(path.read_bytes())}" for name, path in files.items()]
         return dict(sorted(files.items()))
 
@@ -129,6 +121,26 @@ class ModuleSuite:
         if place.stem not in self._known:
             self._known[place.stem] = _decode(name, place)
         return self._known[place.stem]
+
+
+def _problem_files(source: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the problem files of a folder, or one file, each with its path inside without the ending.
+
+    Raises:
+        InputError: there are none.
+    """
+    root = source.resolve()
+    if not root.exists():
+        raise InputError(f"no folder or file '{source}'", hint=_NAME_ONE)
+    base = root if root.is_dir() else root.parent
+    found = False
+    for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
+        inner = path.relative_to(base).with_suffix("").as_posix()
+        if not _SKIPPED.search(inner):
+            found = True
+            yield path, inner
+    if not found:
+        raise InputError(f"'{source}' has no problem files (*.py)", hint=_NAME_ONE)
 
 
 def _decode(name: ModuleName, place: Path) -> OperatorCases:
@@ -165,7 +177,10 @@ def _imported(path: Path) -> Iterator[Path]:
 def _recorder_digest() -> str:
     """Return a hash of the code that decides what a recording is."""
     package = Path(__file__).parents[1]
-    sources = [*sorted((package / "evaluate" / "modules").glob("*.py")), package / "model" / "program_json.py"]
+    sources = [
+        *sorted((package / "evaluate" / "modules").glob("*.py")),
+        package / "model" / "program_json.py",
+    ]
     return digest([source_digest(path.read_bytes()) for path in sources])[:16]
 
 
@@ -178,9 +193,7 @@ def _record(jobs: Sequence[tuple[ModuleName, Path, Path]]) -> None:
     scratch = Path(tempfile.mkdtemp(prefix="kab-modules-"))
     workers = min(len(jobs), len(os.sched_getaffinity(0)))
     request: dict[str, Any] = {
-        "jobs": [
-            {"path": str(path), "stem": name.stem, "result": str(place)} for name, path, place in jobs
-        ],
+        "jobs": [{"path": str(path), "stem": name.stem, "result": str(place)} for name, path, place in jobs],
         "timeout_s": PROBLEM_TIMEOUT_S,
         "workers": workers,
         "memory_bytes": MEMORY_BYTES,
@@ -213,7 +226,7 @@ def _record(jobs: Sequence[tuple[ModuleName, Path, Path]]) -> None:
 
 def _environment(scratch: Path) -> dict[str, str]:
     own = process_environment()
-    kept = {name: own[name] for name in ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "VIRTUAL_ENV") if name in own}
+    kept: dict[str, str] = {name: own[name] for name in PASSED_ON if name in own}
     return {
         **kept,
         "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),

@@ -17,7 +17,14 @@ def kab_suites() -> list[SuiteEntry]:
     return [
         SuiteEntry("smoke", "six operators with a few hand-written cases each, available at once", _smoke),
         SuiteEntry("opinfo", "PyTorch's own operator samples (OpInfo), recorded once and cached", _opinfo),
+        SuiteEntry("kernelbench", "modules: a folder of KernelBench-style problem files", _kernelbench),
     ]
+
+
+def _kernelbench() -> Suite:
+    from kagent_bench.suites.modules import ModuleSuite
+
+    return ModuleSuite()
 
 
 def _smoke() -> Suite:

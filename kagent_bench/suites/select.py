@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kagent_bench.config.schema import SelectionSettings
 from kagent_bench.errors import PluginError, UnknownName, UsageError
-from kagent_bench.hooks.protocols import SuiteRequest, TellsItsData
-from kagent_bench.model.names import OperatorName
+from kagent_bench.hooks.protocols import ReadsFiles, SuiteRequest, TellsItsData
+from kagent_bench.model.names import ModuleName, OperatorName
 from kagent_bench.model.selection import OperatorCases, Selection, SkippedCase
 from kagent_bench.suites.narrowing import largest, limited, narrow, sampled
 from kagent_bench.suites.retype import retyped
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.hooks.protocols import DtypeFilter, Suite
     from kagent_bench.model.case import Case
+    from kagent_bench.model.names import ProblemName
 
 TORCHBENCH = "torchbench"
 """Name of the suite that a trace file stands in for."""
@@ -38,7 +39,7 @@ def select(
     catalog: Catalog,
     settings: SelectionSettings,
     *,
-    only: frozenset[OperatorName] | None = None,
+    only: frozenset[ProblemName] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Selection:
     """Select operators and cases.
@@ -65,26 +66,31 @@ def select(
         for name in settings.dtype
     ]
     dtypes = frozenset[str]().union(*(item.filter.dtypes for item in filters)) if filters else None
-    request = SuiteRequest(dtypes=dtypes, cases_per_operator=settings.cases_per_operator, note=note)
+    request = SuiteRequest(
+        dtypes=dtypes, cases_per_operator=settings.cases_per_operator, files=settings.suite_file, note=note
+    )
     found = _named(suite, request, settings, only) if settings.ops else _all(suite, request, only)
     kept: list[OperatorCases] = []
     for item in found:
         if settings.kind and item.kind not in settings.kind:
             continue
+        if settings.as_dtype and item.module is not None:
+            message = f"--as-dtype cannot change {item.operator}: a module is recorded with its own dtypes"
+            raise UsageError(message, hint="change the dtype in the problem file")
         filtered = narrow(_filtered(retyped(item, settings.as_dtype), filters), settings)
         filtered = limited(largest(filtered, settings), settings.cases_per_operator)
-        if filtered.cases or settings.ops:
+        if filtered.cases or filtered.fault or settings.ops:
             kept.append(filtered)
         if settings.num_operators and len(kept) == settings.num_operators:
             break
-    chosen = tuple(item for item in sampled(kept, settings) if item.cases or settings.ops)
+    chosen = tuple(item for item in sampled(kept, settings) if item.cases or item.fault or settings.ops)
     if not chosen:
         raise _nothing_left(settings)
     notes = suite.data_notes() if isinstance(suite, TellsItsData) else ()
     for text in notes:
         (note or _say_nothing)(text)
     return Selection(
-        suite=FILE_SUITE if settings.suite_file else settings.suite,
+        suite=settings.suite if isinstance(suite, ReadsFiles) or not settings.suite_file else FILE_SUITE,
         suite_sha256=suite.content_sha256(),
         operators=chosen,
         notes=tuple(notes),
@@ -92,14 +98,15 @@ def select(
 
 
 def _suite(catalog: Catalog, settings: SelectionSettings) -> Suite:
-    """Return the named suite, or that of the given files.
+    """Return the named suite, which may read files itself, or that of the given trace files.
 
     Raises:
         UnknownName: no such suite.
         UsageError: both were given.
     """
-    if not settings.suite_file:
-        return catalog.suites.load(settings.suite, asked_by="--suite")
+    suite = catalog.suites.load(settings.suite, asked_by="--suite")
+    if not settings.suite_file or isinstance(suite, ReadsFiles):
+        return suite
     if settings.suite not in {SelectionSettings().suite, TORCHBENCH}:
         message = f"--suite {settings.suite} and --suite-file {settings.suite_file[0]} contradict each other"
         raise UsageError(message, hint="give one of them; files of traces need no name")
@@ -112,11 +119,15 @@ def _say_nothing(text: str) -> None:
     del text
 
 
-def match_operators(asked: str, names: Collection[OperatorName]) -> tuple[OperatorName, ...]:
-    """Return the operators that ``asked`` means: an exact overload, or an exact base name.
+def match_operators(asked: str, names: Collection[ProblemName]) -> tuple[ProblemName, ...]:
+    """Return the problems that ``asked`` means: an exact overload, an exact base name, or a module.
 
-    A base name means its ``default`` overload, or every overload where there is no ``default`` one.
+    A base name means its ``default`` overload, or every overload where there is no ``default`` one. A module is
+    meant by its name or its file's stem.
     """
+    modules = tuple(item for item in names if isinstance(item, ModuleName))
+    if modules:
+        return tuple(item for item in modules if asked.strip() in {str(item), item.stem})
     try:
         name = OperatorName.parse(asked)
     except ValueError:
@@ -125,11 +136,12 @@ def match_operators(asked: str, names: Collection[OperatorName]) -> tuple[Operat
         return (name,)
     if "." in asked.strip().replace("::", ".").removeprefix("aten."):
         return ()
-    return tuple(sorted(item for item in names if item.base == name.base))
+    operators = (item for item in names if isinstance(item, OperatorName))
+    return tuple(sorted(item for item in operators if item.base == name.base))
 
 
 def _named(
-    suite: Suite, request: SuiteRequest, settings: SelectionSettings, only: frozenset[OperatorName] | None
+    suite: Suite, request: SuiteRequest, settings: SelectionSettings, only: frozenset[ProblemName] | None
 ) -> Iterator[OperatorCases]:
     """Yield the operators that ``ops`` names.
 
@@ -138,7 +150,7 @@ def _named(
     """
     near = frozenset(suite.operator_names(request))
     everything = near
-    wanted: set[OperatorName] = set()
+    wanted: set[ProblemName] = set()
     for asked in settings.ops:
         found = match_operators(asked, near)
         if not found:
@@ -154,12 +166,10 @@ def _named(
     if absent := frozenset(wanted - near):
         items += suite.operators(replace(request, operators=absent, dtypes=None))
     by_name = {item.operator: item for item in items if item.operator in wanted}
-    return iter(by_name[name] for name in sorted(by_name))
+    return iter(by_name[name] for name in sorted(by_name, key=str))
 
 
-def _all(
-    suite: Suite, request: SuiteRequest, only: frozenset[OperatorName] | None
-) -> Iterator[OperatorCases]:
+def _all(suite: Suite, request: SuiteRequest, only: frozenset[ProblemName] | None) -> Iterator[OperatorCases]:
     for item in suite.operators(replace(request, operators=only)):
         if only is None or item.operator in only:
             yield item
@@ -192,9 +202,13 @@ def _skip_reason(case: Case, filters: list[_NamedFilter]) -> str | None:
     return "; ".join(reasons)
 
 
-def _spellings(names: Iterable[OperatorName]) -> set[str]:
+def _spellings(names: Iterable[ProblemName]) -> set[str]:
     """Everything that ``--ops`` would accept, for near matches."""
-    return {text for name in names for text in (str(name), name.base)}
+    return {
+        text
+        for name in names
+        for text in (str(name), name.base if isinstance(name, OperatorName) else name.stem)
+    }
 
 
 def _nothing_left(settings: SelectionSettings) -> UsageError:

@@ -49,7 +49,8 @@ def write_shard(
         digest = hashlib.sha256()
         for item in operators:
             name = str(item.operator)
-            reasons = json.dumps(dict(left_out.get(item.operator, {})), sort_keys=True)
+            counted = left_out.get(item.operator, {}) if isinstance(item.operator, OperatorName) else {}
+            reasons = json.dumps(dict(counted), sort_keys=True)
             connection.execute("INSERT INTO operators VALUES (?, ?, ?)", (name, item.kind, reasons))
             digest.update(f"{name} {item.kind} {' '.join(case.id for case in item.cases)}\n".encode())
             bodies = (json.dumps(encode_case(case), separators=(",", ":")) for case in item.cases)

@@ -20,7 +20,7 @@ from kagent_bench.model.case import (
     ValueRule,
 )
 from kagent_bench.model.identity import digest, make_case
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import OperatorName, ProblemName
 from kagent_bench.model.selection import OperatorCases
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SmokeSuite:
         """Return a hash of all case ids."""
         return digest([case.id for item in _operators() for case in item.cases])
 
-    def operator_names(self, request: SuiteRequest | None = None) -> tuple[OperatorName, ...]:
+    def operator_names(self, request: SuiteRequest | None = None) -> tuple[ProblemName, ...]:
         """Return the operators with cases of the request's dtypes, sorted."""
         return tuple(item.operator for item in self.operators(request or SuiteRequest()))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kab_baseline import registry
 from kagent_bench.hooks.protocols import GenerationResult
+from kagent_bench.model.names import OperatorName
 
 if TYPE_CHECKING:
     from kagent_bench.hooks.protocols import GenerationRequest
@@ -19,6 +20,8 @@ class BaselineGenerator:
     def generate(self, request: GenerationRequest) -> GenerationResult:
         """Return the kernel file of the requested operator, or that it is unsupported."""
         operator = request.problem.operator
+        if not isinstance(operator, OperatorName):
+            return GenerationResult(source=None, reason="unsupported", detail=f"{operator} is a module")
         source = registry.write(operator)
         if source is None:
             return GenerationResult(

@@ -25,7 +25,7 @@ from kagent_bench.model.case import (
     ValueRule,
 )
 from kagent_bench.model.identity import digest, make_case
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import OperatorName, ProblemName
 from kagent_bench.model.selection import OperatorCases
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class CasesSuite:
         ids = [case.id for item in self._operators for case in item.cases]
         return digest([os.environ.get("CASES_EDITION", "first"), ids])
 
-    def operator_names(self, request: SuiteRequest | None = None) -> tuple[OperatorName, ...]:
+    def operator_names(self, request: SuiteRequest | None = None) -> tuple[ProblemName, ...]:
         """Return the operators, sorted."""
         return tuple(item.operator for item in self.operators(request or SuiteRequest()))
 

@@ -7,6 +7,7 @@ careless ones show; nothing here decides about values.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -59,6 +60,8 @@ class Observer:
     def __init__(self) -> None:
         """Start with nothing seen."""
         self.calls: set[str] = set()
+        self.counts: Counter[str] = Counter()
+        """How often each of them was made."""
         self.launches = 0
         self.kinds: set[tuple[str, str, str]] = set()
         """Kinds of the launches of the candidate's own kernels, see ``signatures``."""
@@ -75,6 +78,7 @@ class Observer:
     def reset(self, turn: int) -> None:
         """Forget what was seen; fresh memory gets another poison."""
         self.calls.clear()
+        self.counts.clear()
         self.launches = 0
         self.kinds.clear()
         self.bf16_arithmetic = False
@@ -85,6 +89,7 @@ class Observer:
         """Return what was seen, as it is sent."""
         return {
             "calls": sorted(self.calls),
+            "counts": dict(self.counts),
             "launches": self.launches,
             "kinds": sorted(self.kinds),
             "bf16_arithmetic": self.bf16_arithmetic,
@@ -95,6 +100,7 @@ class Observer:
         """Note an ATen call."""
         if not (self._launching and name in INTERPRETER_CALLS):
             self.calls.add(name)
+            self.counts[name] += 1
 
     def library(self, name: str) -> None:
         """Note that values were handed to another library than torch; the interpreter's own doing does not count."""

@@ -23,6 +23,7 @@ import torch
 
 from kagent_bench.evaluate.candidate import triton_hooks
 from kagent_bench.evaluate.candidate.memory import Call
+from kagent_bench.evaluate.candidate.module_entry import CLASS, find_entry
 from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch, watch_libraries
 from kagent_bench.evaluate.candidate.outputs import TooLarge, describe
 from kagent_bench.evaluate.containment import contain, default_policy
@@ -57,7 +58,7 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
 
     Args:
         request: ``kernel`` (path), ``function``, ``device``, ``scratch``, ``memory_bytes``, ``secrets``,
-            ``ghost`` (whether launches shall do nothing), ``compile_target`` (what launches are only compiled for;
+            ``module`` (what a module's class needs, see ``module_entry``; None for an operator), ``ghost`` (whether launches shall do nothing), ``compile_target`` (what launches are only compiled for;
             empty to run them).
         channel_descriptor: socket to the supervisor.
         output_descriptor: pipe that stdout and stderr go to.
@@ -85,7 +86,9 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
     target = request["compile_target"]
     answer = _compiler(target, request["kernel"]) if target else partial(_judge_call, watch=watch)
     with watch:
-        function, failure = _load(request["kernel"], request["function"])
+        function, failure = _load(
+            request["kernel"], request["function"], request["module"], request["device"]
+        )
     if function is None:
         channel.send(failure)
         return 0
@@ -103,7 +106,9 @@ def _compiler(target: str, kernel: str) -> Callable[..., dict[str, Any]]:
     return lambda function, call, **_: compiler.call(function, call)
 
 
-def _load(path: str, function_name: str) -> tuple[Callable[..., Any] | None, dict[str, Any]]:
+def _load(
+    path: str, function_name: str, problem: dict[str, Any] | None, device: str
+) -> tuple[Callable[..., Any] | None, dict[str, Any]]:
     """Import the kernel file; return its function, or None and what is wrong."""
     spec = importlib.util.spec_from_file_location("candidate_kernel", path)
     assert spec is not None
@@ -117,6 +122,12 @@ def _load(path: str, function_name: str) -> tuple[Callable[..., Any] | None, dic
     except Exception as error:  # noqa: BLE001 - whatever the file raises is its author's to know
         return None, _failure("import_error", _explain(error))
     function = getattr(module, function_name, None)
+    if problem is not None:
+        try:
+            function = find_entry(module, function_name, problem, device)
+        except Exception as error:  # noqa: BLE001 - as above
+            return None, _failure("import_error", _explain(error))
+        function_name = f"{function_name} and no {CLASS}"
     if function is None:
         names = ", ".join(sorted(name for name in vars(module) if not name.startswith("_"))[:10])
         return None, _failure("missing_function", f"the file defines no {function_name}; it defines: {names}")

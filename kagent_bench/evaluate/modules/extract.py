@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
 from kagent_bench.evaluate.modules.interpret import NAMESPACE
@@ -86,8 +87,9 @@ def extract(model: torch.nn.Module, args: Sequence[Any], source_file: str) -> Ex
 def _export(model: torch.nn.Module, args: Sequence[Any], *, strict: bool) -> ExportedProgram:
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        exported = torch.export.export(model, tuple(args), strict=strict)
-        return exported.run_decompositions({})
+        exported: ExportedProgram = torch.export.export(model, tuple(args), strict=strict)
+        flat: ExportedProgram = exported.run_decompositions({})
+        return flat
 
 
 def _trace(model: torch.nn.Module, args: Sequence[Any]) -> ExportedProgram:
@@ -103,7 +105,9 @@ def _trace(model: torch.nn.Module, args: Sequence[Any]) -> ExportedProgram:
         warnings.simplefilter("ignore")
         graph = make_fx(run, tracing_mode="fake", pre_dispatch=False)(named, *args)
         wrapped = _Traced(graph, model)
-        return torch.export.export(wrapped, tuple(args), strict=False).run_decompositions({})
+        exported: ExportedProgram = torch.export.export(wrapped, tuple(args), strict=False)
+        functional: ExportedProgram = exported.run_decompositions({})
+        return functional
 
 
 class _Traced(torch.nn.Module):
@@ -155,7 +159,11 @@ class _Builder:
     def _placeholders(self) -> tuple[list[Input], list[Input]]:
         from torch.export.graph_signature import InputKind
 
-        specs = {spec.arg.name: spec for spec in self._exported.graph_signature.input_specs if hasattr(spec.arg, "name")}
+        specs = {
+            spec.arg.name: spec
+            for spec in self._exported.graph_signature.input_specs
+            if hasattr(spec.arg, "name")
+        }
         inputs: list[Input] = []
         state: dict[str, Input] = {}
         for node in self._exported.graph.nodes:
@@ -163,13 +171,13 @@ class _Builder:
                 continue
             spec = specs.get(node.name)
             kind = None if spec is None else spec.kind
-            if kind in {InputKind.PARAMETER, InputKind.BUFFER}:
+            if spec is not None and kind in {InputKind.PARAMETER, InputKind.BUFFER}:
                 path = str(spec.target).removeprefix("origin.")
                 self._names[node] = self._unique(path)
                 state[path] = Input(
                     name=self._names[node], facts=_facts(node.meta["val"]), paths=self._all_paths(path)
                 )
-            elif kind is InputKind.CONSTANT_TENSOR:
+            elif spec is not None and kind is InputKind.CONSTANT_TENSOR:
                 self._add_constant(node, self._exported.constants[str(spec.target)])
             elif kind in {InputKind.USER_INPUT, None}:
                 self._names[node] = self._unique(node.name)
@@ -177,7 +185,7 @@ class _Builder:
                 facts = _facts(value) if isinstance(value, torch.Tensor) else None
                 inputs.append(Input(name=self._names[node], facts=facts))
             else:
-                raise NotExtractable("custom_object", f"the module holds an object ({spec.target})")
+                raise NotExtractable("custom_object", f"the module holds an object ({node.name})")
         order = [name for name, _ in (*self._model.named_parameters(), *self._model.named_buffers())]
         ranked = sorted(state, key=lambda path: order.index(path) if path in order else len(order))
         return inputs, [state[path] for path in ranked]
@@ -204,7 +212,7 @@ class _Builder:
         target = node.target
         if target is operator.getitem:
             name = GET_ITEM
-        elif isinstance(target, torch._ops.OpOverload):
+        elif isinstance(target, OpOverload):
             name = str(target)
             if target.namespace != NAMESPACE:
                 detail = f"calls {name}, which is no operator of PyTorch's own library{self._at(node)}"

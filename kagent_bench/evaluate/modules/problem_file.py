@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,9 +21,11 @@ from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.modules.values import StorageWriter, TooMuchStructure
 from kagent_bench.model.case import MODULE_ORIGIN, Case
 from kagent_bench.model.identity import digest, make_case
-from kagent_bench.model.names import ModuleName
 from kagent_bench.model.program import Fault, Module
 from kagent_bench.model.program_json import encode_program
+
+if TYPE_CHECKING:
+    from kagent_bench.model.names import ModuleName
 
 SEED = 0
 """Seed before the class is made, on both sides."""
@@ -210,5 +212,3 @@ def _as_main_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(folder))
-
-

@@ -104,9 +104,7 @@ def _be_child(job: dict[str, Any], request: dict[str, Any], scratch: Path, write
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     path = Path(job["path"])
-    policy = replace(
-        default_policy(scratch, readable=(path.parent,)), memory_bytes=request["memory_bytes"]
-    )
+    policy = replace(default_policy(scratch, readable=(path.parent,)), memory_bytes=request["memory_bytes"])
     contain(policy, keep_fds={0, 1, 2, writer})
     found = read_problem(path, ModuleName(job["stem"]))
     if isinstance(found, Fault):
@@ -115,7 +113,7 @@ def _be_child(job: dict[str, Any], request: dict[str, Any], scratch: Path, write
         text = json.dumps({"module": encode_module(found.module), "case": encode_case(found.case)})
         if len(text) > MAX_MESSAGE_BYTES:
             text = _fault_text("too_large", f"the problem takes {len(text)} bytes as data")
-    with open(writer, "wb") as file:  # noqa: PTH123 - a descriptor
+    with open(writer, "wb") as file:
         file.write(text.encode())
 
 

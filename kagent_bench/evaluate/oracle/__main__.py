@@ -13,13 +13,16 @@ import torch
 
 from kagent_bench.errors import UsageError
 from kagent_bench.evaluate.arena import Arena
+from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle.case_judge import CaseJudge
 from kagent_bench.evaluate.oracle.machine import describe_machine
 from kagent_bench.evaluate.oracle.rounds import OracleSettings
-from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
+from kagent_bench.evaluate.oracle.semantics import module_semantics, overload, semantics_of
 from kagent_bench.evaluate.protocol import Channel, Closed
 from kagent_bench.evaluate.tolerance import Limits
 from kagent_bench.model.identity import decode_case, encode_value
+from kagent_bench.model.names import ModuleName
+from kagent_bench.model.program_json import decode_program
 
 if TYPE_CHECKING:
     from kagent_bench.evaluate.oracle.finding import Finding
@@ -34,6 +37,8 @@ class Oracle:
         self._arena: Arena | None = None
         self._judge: CaseJudge | None = None
         self._call: dict[str, Any] = {}
+        self._program: ProgramRun | None = None
+        self._declared: frozenset[str] = frozenset()
 
     def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Answer one request; returns the message and the descriptors that go with it."""
@@ -62,22 +67,32 @@ class Oracle:
         )
         return machine, ()
 
-    def _kernel(self, _request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+    def _kernel(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Start on another candidate process, which shall share nothing with the one before."""
         self._drop_arena()
+        program = request.get("program")
+        self._program = None if program is None else ProgramRun(decode_program(program))
+        self._declared = frozenset(request.get("declared", ()))
         return {}, ()
 
     def _open(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Prepare a case and its first round."""
         assert self._settings is not None
         case = decode_case(request["case"])
-        try:
-            operator = overload(case.operator)
-        except AttributeError:
-            detail = f"torch {torch.__version__} has no operator {case.operator}"
-            return self._ended("not_judged", "unknown_operator", detail), ()
-        semantics = semantics_of(case.operator)
-        self._judge = CaseJudge(case, request["kind"], operator, semantics, self._settings)
+        if isinstance(case.operator, ModuleName):
+            assert self._program is not None
+            semantics = module_semantics(self._program.program, case)
+            self._judge = CaseJudge(
+                case, request["kind"], self._program, semantics, self._settings, self._declared
+            )
+        else:
+            try:
+                operator = overload(case.operator)
+            except AttributeError:
+                detail = f"torch {torch.__version__} has no operator {case.operator}"
+                return self._ended("not_judged", "unknown_operator", detail), ()
+            semantics = semantics_of(case.operator)
+            self._judge = CaseJudge(case, request["kind"], operator, semantics, self._settings)
         finding = self._judge.open()
         if finding is not None:
             return self._finish(finding), ()
@@ -129,6 +144,7 @@ class Oracle:
             "survivors": sorted(tally.survivors or ()),
             "dropped": tally.dropped,
             "library_calls": self._judge.library_calls(),
+            "coverage": self._judge.coverage(),
         }
         self._judge = None
         return ended

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from kagent_bench.evaluate import arena as arena_module
+from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import contract, inputs, reference, returned
 from kagent_bench.evaluate.oracle.compare import Comparison, Expected
 from kagent_bench.evaluate.oracle.controls import controls_for
 from kagent_bench.evaluate.oracle.finding import Finding
 from kagent_bench.evaluate.oracle.magnitude import accumulated
+from kagent_bench.evaluate.oracle.module_work import ModuleWork, module_work
 from kagent_bench.evaluate.oracle.rounds import (
     REPEAT,
     VALUE_FREE_KINDS,
@@ -24,6 +26,7 @@ from kagent_bench.evaluate.oracle.rounds import (
     RoundMaker,
     bits,
 )
+from kagent_bench.evaluate.oracle.running_error import running_error
 from kagent_bench.evaluate.oracle.ties import select_the_same
 from kagent_bench.evaluate.oracle.work import library_calls
 from kagent_bench.model.verdict import CaseStatus
@@ -85,8 +88,20 @@ class CaseJudge:
         operator: Callable[..., Any],
         semantics: Semantics,
         settings: OracleSettings,
+        declared: frozenset[str] = frozenset(),
     ) -> None:
-        """Take a case, the kind of its operator (see ``model.selection``), the callable and the run's settings."""
+        """Take a case and how to judge it.
+
+        Args:
+            case: the case.
+            kind: of its operator, see ``model.selection``.
+            operator: the callable: a ``torch.ops.aten`` overload, or a module's program.
+            semantics: its class.
+            settings: the run's settings.
+            declared: nodes or operators of a module that the kernel declares to leave to the library.
+        """
+        self._declared = declared
+        self._work: ModuleWork | None = None
         self._case = case
         self._kind = kind
         self._operator = operator
@@ -116,6 +131,10 @@ class CaseJudge:
         self._pending = [*names[1:], REPEAT]
         try:
             self._round = self._maker.make(names[0])
+            if isinstance(self._operator, ProgramRun):
+                self._work = module_work(
+                    self._operator, self._case, self._semantics, self._round.on_device, self._declared
+                )
             self._note_undeclared_writes(self._round)
             if not self._maker.stable(self._round):
                 detail = "eager PyTorch gives different results for the same inputs"
@@ -172,7 +191,7 @@ class CaseJudge:
             detail = f"the process described its outputs inconsistently ({error})"
             finding = Finding(status=CaseStatus.FAILED, reason="unreadable_output", detail=detail)
         if finding is None:
-            finding = self._check_work()
+            finding = self._check_work(reply)
         return None if finding is None else self._in_round(finding)
 
     def advance(self) -> bool:
@@ -204,6 +223,10 @@ class CaseJudge:
             detail = "every output is empty; metadata is right"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
         return None
+
+    def coverage(self) -> dict[str, float]:
+        """Return which share of a module's work its kernel does not declare as eager; empty for an operator."""
+        return {} if self._work is None else self._work.coverage
 
     def library_calls(self) -> list[str]:
         """Return the computing library calls that the candidate made in this case."""
@@ -352,10 +375,12 @@ class CaseJudge:
             self.tally.deterministic = values == self._first_values
         return None
 
-    def _check_work(self) -> Finding | None:
+    def _check_work(self, reply: dict[str, Any]) -> Finding | None:
         if self._settings.policy != "strict" or self._kind in {"view", *VALUE_FREE_KINDS}:
             return None
         computed = library_calls(self.tally.calls, self._semantics)
+        if self._work is not None:
+            computed = self._work.undeclared(computed, _counts(reply))
         if computed:
             detail = "let the library compute: " + ", ".join(computed)
             return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
@@ -392,6 +417,8 @@ class CaseJudge:
         return _Target(where=name, expected=self._expected(eager, exact, magnitude))
 
     def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
+        if isinstance(self._operator, ProgramRun):
+            return running_error(self._operator, self._case, current.on_device, exact, index).cpu()
         return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index).cpu()
 
     def _argument_target(self, name: str, spec: Any) -> _Target:
@@ -457,8 +484,18 @@ class CaseJudge:
 
 
 def _argument_names(operator: Callable[..., Any]) -> Sequence[str]:
+    if isinstance(operator, ProgramRun):
+        return operator.argument_names
     schema = getattr(operator, "_schema", None)
     return [] if schema is None else [argument.name for argument in schema.arguments]
+
+
+def _counts(reply: dict[str, Any]) -> dict[str, int]:
+    """Return how often the candidate says it made each library call in this round."""
+    counts = reply.get("counts")
+    if not isinstance(counts, dict):
+        return {}
+    return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
 def _output_name(index: int, total: int) -> str:

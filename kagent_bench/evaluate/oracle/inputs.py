@@ -86,7 +86,12 @@ def _draw_all(
     special = _specials_go_to(case, semantics, source) if round_name == "special" else None
     return tuple(
         _draw_storage(
-            storage, semantics, round_name if special is None or index in special else ROUNDS[0], source
+            storage,
+            semantics,
+            ROUNDS[0]
+            if index in semantics.steady or (special is not None and index not in special)
+            else round_name,
+            source,
         )
         for index, storage in enumerate(case.storages)
     )

@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kagent_bench.evaluate.modules.interpret import WIDER, ProgramRun
 from kagent_bench.model.case import SymbolSpec, TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kagent_bench.model.case import Case, Value
-
-_WIDER = {
-    torch.float16: torch.float64,
-    torch.bfloat16: torch.float64,
-    torch.float32: torch.float64,
-    torch.complex32: torch.complex128,
-    torch.complex64: torch.complex128,
-}
 
 
 class ReferenceFailed(Exception):
@@ -53,7 +46,7 @@ def run(
     """Run an operator on private copies of the storages.
 
     Args:
-        operator: the callable, usually a ``torch.ops.aten`` overload.
+        operator: the callable: a ``torch.ops.aten`` overload, or a module's program.
         case: its arguments.
         storages: flat tensors, one per storage of the case; not changed.
         wide: compute in float64 (complex128): storages are upcast, so that views stay views, and dtype
@@ -64,14 +57,15 @@ def run(
     """
     device = storages[0].device if storages else torch.device("cpu")
     private = tuple(
-        storage.to(_WIDER.get(storage.dtype, storage.dtype), copy=True) if wide else storage.clone()
+        storage.to(WIDER.get(storage.dtype, storage.dtype), copy=True) if wide else storage.clone()
         for storage in storages
     )
     args = [build(value, private, device, wide=wide) for value in case.args]
     kwargs = {name: build(value, private, device, wide=wide) for name, value in case.kwargs}
+    callee = operator.widened() if wide and isinstance(operator, ProgramRun) else operator
     try:
         with torch.no_grad():
-            value = operator(*args, **kwargs)
+            value = callee(*args, **kwargs)
     except MemoryError:
         raise
     except Exception as error:
@@ -96,7 +90,7 @@ def _symbol(value: SymbolSpec, device: torch.device, *, wide: bool) -> Any:
     if value.kind == "device":
         return device if value.name == "target" else torch.device(value.name)
     symbol = getattr(torch, value.name)
-    return _WIDER.get(symbol, symbol) if wide and value.kind == "dtype" else symbol
+    return WIDER.get(symbol, symbol) if wide and value.kind == "dtype" else symbol
 
 
 def tensors_in(value: object) -> list[torch.Tensor]:

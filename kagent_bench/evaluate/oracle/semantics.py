@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from kagent_bench.model.case import TensorSpec
+from kagent_bench.model.names import ModuleName, OperatorName
+
 if TYPE_CHECKING:
-    from kagent_bench.model.names import OperatorName
+    from collections.abc import Iterator
+
+    from kagent_bench.model.case import Case, Value
+    from kagent_bench.model.names import ProblemName
+    from kagent_bench.model.program import Program
 
 LINEAR = frozenset(
     """
@@ -138,9 +145,9 @@ _ALL = (*_NAN_AND_ZERO, float("inf"), float("-inf"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantics:
-    """Facts about one operator."""
+    """Facts about one operator or module."""
 
-    name: OperatorName
+    name: ProblemName
     elementwise: bool
     """Each output element depends on one element of each input (after broadcasting)."""
     linear: bool
@@ -157,6 +164,8 @@ class Semantics:
     """Index of the output whose values are not unique under ties."""
     mutated: frozenset[str]
     """Names of the arguments that the schema says are written."""
+    steady: frozenset[int] = frozenset()
+    """Storages that are drawn from their recorded range in every round: a module's parameters and buffers."""
 
     def allows_round(self, name: str) -> bool:
         """Return whether a distribution means something to this operator."""
@@ -167,12 +176,14 @@ class Semantics:
         return bool(self.specials.values) if name == "special" else True
 
 
-def overload(name: OperatorName) -> torch._ops.OpOverload:
+def overload(name: ProblemName) -> torch._ops.OpOverload:
     """Return torch's operator.
 
     Raises:
-        AttributeError: torch has no such operator.
+        AttributeError: torch has no such operator; a module is none.
     """
+    if isinstance(name, ModuleName):
+        raise AttributeError(str(name))
     packet = getattr(torch.ops.aten, name.base)
     return getattr(packet, name.overload)  # type: ignore[no-any-return]
 
@@ -183,9 +194,10 @@ def schema_of(operator: torch._ops.OpOverload) -> torch._C.FunctionSchema:
 
 
 @lru_cache(maxsize=4096)
-def semantics_of(name: OperatorName) -> Semantics:
+def semantics_of(name: ProblemName) -> Semantics:
     """Return the facts about an operator, from torch's schema and tags and the tables here."""
     operator = overload(name)
+    assert isinstance(name, OperatorName)
     plain = name.base.rstrip("_")
     base = name.base.removesuffix("_") if not name.base.endswith("__") else name.base
     elementwise = torch.Tag.pointwise in operator.tags
@@ -209,6 +221,40 @@ def semantics_of(name: OperatorName) -> Semantics:
             if argument.alias_info is not None and argument.alias_info.is_write
         ),
     )
+
+
+def module_semantics(program: Program, case: Case) -> Semantics:
+    """Return the facts about a module: nothing but what its program writes, and which storages are its weights.
+
+    Weights keep their range, because a module means something at those only; its arguments take all distributions.
+    """
+    given = {tensor.storage for value in case.args for tensor in tensors_of(value)}
+    weights = {tensor.storage for _, value in case.kwargs for tensor in tensors_of(value)}
+    return Semantics(
+        name=case.operator,
+        elementwise=False,
+        linear=False,
+        interior=False,
+        eager_is_exact=False,
+        constant_output=False,
+        copies=False,
+        specials=Specials(),
+        as_given_only=False,
+        fixed_values=False,
+        integers_are_data=False,
+        tie_output=None,
+        mutated=frozenset(target for target, _ in program.writes),
+        steady=frozenset(weights - given),
+    )
+
+
+def tensors_of(value: Value) -> Iterator[TensorSpec]:
+    """Yield the tensors of an argument, in order."""
+    if isinstance(value, TensorSpec):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from tensors_of(item)
 
 
 def _specials(base: str, *, elementwise: bool) -> Specials:

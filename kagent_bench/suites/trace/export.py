@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.errors import InputError, UsageError
 from kagent_bench.model.call_text import is_contiguous
 from kagent_bench.model.case import TensorSpec
+from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.trace import parquet_file, text_file
 from kagent_bench.suites.trace.call import Arguments, Trace, TracedCall, TracedTensor
 from kagent_bench.suites.trace.load import SUFFIXES, merge
@@ -70,7 +71,14 @@ def _calls(selection: Selection) -> Iterator[TracedCall]:
 
 
 def traced_call(case: Case) -> TracedCall:
-    """Return a case as a line of a trace."""
+    """Return a case as a line of a trace.
+
+    Raises:
+        TypeError: it is no operator's.
+    """
+    if not isinstance(case.operator, OperatorName):
+        message = f"{case.operator} is no operator"
+        raise TypeError(message)
     return TracedCall(
         operator=case.operator,
         arguments=Arguments(

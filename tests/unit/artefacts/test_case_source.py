@@ -70,7 +70,9 @@ def _case(name: str, args: tuple[Value, ...], storages: tuple[StorageSpec, ...],
 
 
 def _source(*cases: Case, kind: str = "value") -> str:
-    return write_test_source(cases[0].operator, kind, cases, TOLERANCE)
+    operator = cases[0].operator
+    assert isinstance(operator, OperatorName)
+    return write_test_source(operator, kind, cases, TOLERANCE)
 
 
 def _module(source: str, folder: Path) -> ModuleType:
@@ -127,6 +129,7 @@ ALL = (ADD, RELU_, OUT, VIEW, SUM, SPECIAL, INDEX, HALF, COMPLEX, BOOL, ALIAS, S
 @pytest.mark.parametrize("case", ALL, ids=lambda case: str(case.operator))
 def test_the_operator_itself_passes(case: Case, tmp_path: Path) -> None:
     """Eager PyTorch passes its own cases."""
+    assert isinstance(case.operator, OperatorName)
     operator = getattr(getattr(torch.ops.aten, case.operator.base), case.operator.overload)
     assert "PASS" == _judge(case, operator, tmp_path)
 

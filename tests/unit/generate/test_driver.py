@@ -20,7 +20,7 @@ from kagent_bench.generate.summary import GeneratedOperator, GenerateSummary, Ou
 from kagent_bench.hooks.protocols import Attempt, GenerationRequest, GenerationResult, Generator
 from kagent_bench.model.case import StorageSpec, TensorSpec, UniformValues
 from kagent_bench.model.identity import make_case
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import OperatorName, ProblemName
 from kagent_bench.model.progress import Silent
 from kagent_bench.model.selection import OperatorCases, Selection
 from kagent_bench.stores.kernels import KernelStore
@@ -53,7 +53,7 @@ def selection(*operators: OperatorName, n_cases: int = 6) -> Selection:
     return Selection(suite="fake", suite_sha256=f"{n_cases:064}", operators=items)
 
 
-def kernel(operator: OperatorName, word: str = "first") -> str:
+def kernel(operator: ProblemName, word: str = "first") -> str:
     """Return the text of a kernel file."""
     return f"def {operator.kernel_function}(self):\n    return '{word}'\n"
 

@@ -11,7 +11,7 @@ from kagent_bench.config.schema import SelectionSettings
 from kagent_bench.errors import PluginError, UnknownName, UsageError
 from kagent_bench.hooks.protocols import SuiteRequest
 from kagent_bench.model.identity import make_case
-from kagent_bench.model.names import OperatorName
+from kagent_bench.model.names import OperatorName, ProblemName
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.select import match_operators, select
 
@@ -36,7 +36,7 @@ class _FakeSuite:
     def content_sha256(self) -> str:
         return "feed"
 
-    def operator_names(self, request: SuiteRequest | None = None) -> tuple[OperatorName, ...]:
+    def operator_names(self, request: SuiteRequest | None = None) -> tuple[ProblemName, ...]:
         return tuple(item.operator for item in self.operators(request or SuiteRequest()))
 
     def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
