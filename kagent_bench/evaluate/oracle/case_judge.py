@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import torch
 from kagent_bench.evaluate import arena as arena_module
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import contract, inputs, reference, returned
-from kagent_bench.evaluate.oracle.compare import Comparison, Expected
+from kagent_bench.evaluate.oracle.compare import Expected
 from kagent_bench.evaluate.oracle.controls import controls_for
 from kagent_bench.evaluate.oracle.finding import Finding
 from kagent_bench.evaluate.oracle.magnitude import accumulated
@@ -27,6 +27,7 @@ from kagent_bench.evaluate.oracle.rounds import (
     bits,
 )
 from kagent_bench.evaluate.oracle.running_error import running_error
+from kagent_bench.evaluate.oracle.tally import Tally
 from kagent_bench.evaluate.oracle.ties import select_the_same
 from kagent_bench.evaluate.oracle.work import library_calls
 from kagent_bench.model.verdict import CaseStatus
@@ -34,40 +35,12 @@ from kagent_bench.model.verdict import CaseStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kagent_bench.evaluate.oracle.compare import Comparison
     from kagent_bench.evaluate.oracle.semantics import Semantics
     from kagent_bench.model.case import Case, TensorSpec
 
 BACKENDBENCH_TOLERANCE = 1e-2
 """Relative and absolute tolerance of BackendBench for every dtype."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Tally:
-    """What the rounds of a case add up to."""
-
-    rounds: int = 0
-    dropped: list[str] = field(default_factory=list)
-    max_abs_error: float | None = None
-    max_rel_error: float | None = None
-    nan_count: int | None = None
-    tolerance: float | None = None
-    backendbench_passed: bool | None = None
-    deterministic: bool | None = None
-    survivors: set[str] | None = None
-    """Controls that no round has told from the right answer yet."""
-    launches: int = 0
-    calls: set[str] = field(default_factory=set)
-
-    def add(self, comparison: Comparison) -> None:
-        """Take in one output of one round."""
-        for name in ("max_abs_error", "max_rel_error", "nan_count"):
-            value, so_far = getattr(comparison, name), getattr(self, name)
-            if value is not None:
-                setattr(self, name, value if so_far is None else max(so_far, value))
-
-    def forget_comparison(self) -> None:
-        """Drop what was compared: the values turned out to say nothing."""
-        self.max_abs_error = self.max_rel_error = self.nan_count = self.backendbench_passed = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

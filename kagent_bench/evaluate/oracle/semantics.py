@@ -183,7 +183,7 @@ def overload(name: ProblemName) -> torch._ops.OpOverload:
         AttributeError: torch has no such operator; a module is none.
     """
     if isinstance(name, ModuleName):
-        raise AttributeError(str(name))
+        raise AttributeError(str(name))  # noqa: TRY004 - as for any other name that torch lacks
     packet = getattr(torch.ops.aten, name.base)
     return getattr(packet, name.overload)  # type: ignore[no-any-return]
 

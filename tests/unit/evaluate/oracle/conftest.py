@@ -11,9 +11,10 @@ import torch
 from kagent_bench.evaluate.arena import Arena
 from kagent_bench.evaluate.candidate.memory import Call
 from kagent_bench.evaluate.candidate.outputs import describe
-from kagent_bench.evaluate.oracle.case_judge import CaseJudge, Tally
+from kagent_bench.evaluate.oracle.case_judge import CaseJudge
 from kagent_bench.evaluate.oracle.rounds import OracleSettings
 from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
+from kagent_bench.evaluate.oracle.tally import Tally
 from kagent_bench.evaluate.tolerance import tolerance_table
 from kagent_bench.model.case import Case, IntegerValues, LiteralValues, StorageSpec, TensorSpec, UniformValues
 from kagent_bench.model.identity import encode_value, make_case
