@@ -14,7 +14,6 @@ from kagent_bench.evaluate.candidate.outputs import describe
 from kagent_bench.evaluate.oracle.case_judge import CaseJudge
 from kagent_bench.evaluate.oracle.rounds import OracleSettings
 from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
-from kagent_bench.evaluate.oracle.tally import Tally
 from kagent_bench.evaluate.tolerance import tolerance_table
 from kagent_bench.model.case import Case, IntegerValues, LiteralValues, StorageSpec, TensorSpec, UniformValues
 from kagent_bench.model.identity import encode_value, make_case
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kagent_bench.evaluate.oracle.finding import Finding
+    from kagent_bench.evaluate.oracle.tally import Tally
     from kagent_bench.model.case import Value, ValueRule
 
 SEED = b"a secret of thirty-two bytes or so"
