@@ -18,6 +18,7 @@ COMMANDS = {
     "list": "List names, operators and cases.",
     "plugins": "List the installed plugins.",
     "doctor": "Say what this machine can judge.",
+    "selftest": "Show what this installation catches.",
     "config": "Show the settings.",
 }
 """Name and summary, in the order of the help; the module of the same name has the command."""

@@ -187,6 +187,24 @@ CaseIds = Annotated[
     list[str] | None,
     typer.Option("--case", metavar="ID", show_default=False, help="Judge only this case; may be repeated."),
 ]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="A,B",
+        show_default=False,
+        help="Only cheats, faulty, hostile or honest kernels; may be repeated.",
+    ),
+]
+OnlyKernels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="A,B",
+        show_default=False,
+        help="Only shipped kernels with this in their names; may be repeated.",
+    ),
+]
 OutputFile = Annotated[
     Path | None,
     typer.Option(

@@ -110,6 +110,11 @@ class Session:
         self._secret_paths.append(path)
 
     @property
+    def compile_target(self) -> str | None:
+        """What interpreted kernels must also compile for; None where none is tried."""
+        return None if self._compile_server is None else self._compile_server.target
+
+    @property
     def n_workers(self) -> int:
         """Kernels judged at a time: one per core on the CPU, one on a device."""
         if self._settings.num_workers:

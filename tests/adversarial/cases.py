@@ -12,15 +12,18 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from kagent_bench.evaluate.corpus.entries import HONEST
 from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.cache import content_versions
+from kagent_bench.suites.opinfo import CASES_PER_OPERATOR
 from kagent_bench.suites.shard import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kagent_bench.evaluate.corpus.entries import Entry
     from kagent_bench.model.case import Case
     from kagent_bench.model.names import OperatorName
 
@@ -39,6 +42,8 @@ OPINFOS = {
 }
 """PyTorch's name of the samples of an operator, where that is another one."""
 RECORD_LIMIT_S = 300.0
+HONEST_CASES = 20
+"""Cases of an honest kernel and a dtype, the most different ones; a wrong kernel is judged until it is told."""
 LONG_SIDE = 1000
 """Matrices with a longer side are left out: a kernel with a program for each row takes the interpreter seconds."""
 
@@ -53,12 +58,14 @@ class CorpusSuite:
         self._shards: dict[str, Shard] = {}
         self._lock = threading.Lock()
 
-    def cases(self, operator: OperatorName, dtypes: Sequence[str], limit: int) -> OperatorCases:
-        """Return an operator's cases, the first ``limit`` of each of the given dtypes.
+    def cases(self, entry: Entry) -> OperatorCases:
+        """Return the cases of a kernel's operator and dtypes.
 
         Raises:
             LookupError: there are none.
         """
+        operator, dtypes = entry.operator, entry.dtypes
+        limit = HONEST_CASES if entry.group == HONEST else CASES_PER_OPERATOR
         with self._lock:
             shards = [shard for shard in map(self._shard, dtypes) if operator in shard.kinds]
             cases = tuple(case for shard in shards for case in shard.cases(operator, limit))

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kagent_bench.config.schema import EvaluateSettings, Settings
+from kagent_bench.evaluate.corpus import selftest
+from kagent_bench.evaluate.corpus.entries import HONEST
+from kagent_bench.evaluate.corpus.judges import Judgement, Judges
 from kagent_bench.evaluate.session import Session
 from tests.adversarial.cases import CorpusSuite
 from tests.adversarial.corpus import Entry, entries
-from tests.adversarial.judging import Judgement, Judges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
+
+    from kagent_bench.model.selection import OperatorCases
 
 PLANTED = {"OPENAI_API_KEY": "sk-planted-4f1d9c0a77e2", "KAGENT_SECRET_TOKEN": "planted-b81c55d2"}
 """Keys in the environment of whoever runs the evaluator."""
@@ -59,7 +63,12 @@ def judgement(request: pytest.FixtureRequest, session: Session) -> Iterator[Call
     folder = request.config.cache
     assert folder is not None
     suite = CorpusSuite(folder.mkdir("adversarial-cases"), [entry.operator for entry in entries()])
-    judges = Judges(session)
+
+    def cases(entry: Entry) -> OperatorCases:
+        """Wrong kernels that come with the program are told from right ones by the cases that come with it too."""
+        return selftest.cases(entry) if entry.shows and entry.group != HONEST else suite.cases(entry)
+
+    judges = Judges(session, cases)
     collected = [
         entry
         for item in request.session.items
@@ -69,7 +78,7 @@ def judgement(request: pytest.FixtureRequest, session: Session) -> Iterator[Call
     futures: dict[Entry, Future[Judgement]] = {}
     try:
         for entry in dict.fromkeys(collected):
-            futures[entry] = judges.submit(entry, suite)
+            futures[entry] = judges.submit(entry)
         yield lambda entry: futures[entry].result()
     finally:
         judges.close()

@@ -15,8 +15,8 @@ from tests.adversarial.corpus import CLASSES, Entry, entries
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kagent_bench.evaluate.corpus.judges import Judgement
     from kagent_bench.evaluate.session import Session
-    from tests.adversarial.judging import Judgement
 
 LEAST = {"cheats": 45, "faulty": 40, "hostile": 15, "honest": 20}
 LIMIT_S = 240

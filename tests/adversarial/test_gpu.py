@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kagent_bench.config.schema import EvaluateSettings, Settings
+from kagent_bench.evaluate.corpus.judges import Judges
 from kagent_bench.evaluate.session import Session
 from tests.adversarial.cases import CorpusSuite
 from tests.adversarial.corpus import Entry, entries
-from tests.adversarial.judging import Judges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,21 +34,21 @@ def _chosen() -> list[Entry]:
 
 
 @pytest.fixture(scope="module")
-def judges() -> Iterator[Judges]:
+def judges(request: pytest.FixtureRequest) -> Iterator[Judges]:
     """Start the evaluator on the device."""
+    assert request.config.cache is not None
+    folder = request.config.cache.mkdir("adversarial-cases")
+    suite = CorpusSuite(folder, [item.operator for item in entries()])
     if subprocess.run([sys.executable, "-c", _PROBE], check=False).returncode:
         pytest.skip("no CUDA device")
     with Session(Settings(evaluate=EvaluateSettings(device="cuda"))) as session:
-        started = Judges(session)
+        started = Judges(session, suite.cases)
         yield started
         started.close()
 
 
 @pytest.mark.parametrize("entry", _chosen(), ids=lambda entry: entry.name)
-def test_verdicts_on_a_gpu(entry: Entry, judges: Judges, request: pytest.FixtureRequest) -> None:
+def test_verdicts_on_a_gpu(entry: Entry, judges: Judges) -> None:
     """Compiled kernels get the verdicts that interpreted ones get."""
-    assert request.config.cache is not None
-    folder = request.config.cache.mkdir("adversarial-cases")
-    suite = CorpusSuite(folder, [item.operator for item in entries()])
-    found = judges.submit(entry, suite).result()
+    found = judges.submit(entry).result()
     assert entry.allows(found.verdict, found.reason), str(found)

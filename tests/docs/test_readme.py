@@ -54,9 +54,18 @@ def test_every_command_can_be_parsed(words: list[str]) -> None:
 
 def test_there_are_commands() -> None:
     """The parsing above found them all."""
-    assert {"setup", "generate", "evaluate", "report", "run", "list", "plugins", "doctor", "config"} == {
-        words[1] for words in COMMANDS
-    }
+    assert {
+        "setup",
+        "generate",
+        "evaluate",
+        "report",
+        "run",
+        "list",
+        "plugins",
+        "doctor",
+        "selftest",
+        "config",
+    } == {words[1] for words in COMMANDS}
 
 
 def test_the_reference_names_every_command_and_only_real_options() -> None:
