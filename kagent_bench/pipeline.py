@@ -87,15 +87,23 @@ def generate(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = 
     """
     settings = resolved.settings
     name = settings.generate.workflow
+    from kagent_bench.generate.session import check_generator, opened
+    from kagent_bench.hooks.protocols import GenerationSession
+
     generator = catalog.generators.load(name, asked_by="--workflow")
+    check_generator(generator, name, settings)
     selection = choose(resolved, catalog, progress)
+    from kagent_bench.artefacts.manifest import require_manifest
     from kagent_bench.evaluate.judge import JudgePool
     from kagent_bench.evaluate.tolerance import relative_factors
     from kagent_bench.generate.driver import generate_kernels
 
+    require_manifest(settings.base_dir, selection)
     tolerance = relative_factors(settings.tolerance)
-    with JudgePool(settings) as judges:
-        return generate_kernels(selection, name, generator, settings, judges, progress, tolerance=tolerance)
+    with JudgePool(settings) as judges, opened(generator, name, settings, selection) as session:
+        if isinstance(session, GenerationSession):
+            judges.use_seed(session.judge_seed)
+        return generate_kernels(selection, name, session, settings, judges, progress, tolerance=tolerance)
 
 
 def evaluate(
@@ -179,7 +187,10 @@ def run(
     settings = resolved.settings
     _refuse_contradictions(resolved, cases=(), fresh=fresh)
     catalog.executors.load(settings.evaluate.executor, asked_by="--executor")
-    catalog.generators.load(settings.generate.workflow, asked_by="--workflow")
+    from kagent_bench.generate.session import check_generator
+
+    generator = catalog.generators.load(settings.generate.workflow, asked_by="--workflow")
+    check_generator(generator, settings.generate.workflow, settings)
     return RunResult(
         setup=setup(resolved, catalog, progress),
         generate=generate(resolved, catalog, progress),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Annotated, Any
 
-from typer.core import TyperOption
+import typer
+from typer.main import get_command
 
 from kagent_bench.config.generator_keys import GeneratorKeys, generator_keys
 from kagent_bench.config.keys import Key, Kind
@@ -14,18 +16,34 @@ from kagent_bench.hooks.entries import GeneratorEntry
 _META = "kagent_bench.generator_options"
 """Where a context keeps what was given."""
 _TYPES = {Kind.TEXT: str, Kind.WHOLE: int, Kind.NUMBER: float, Kind.SWITCH: bool}
+_METAVARS = {Kind.TEXT: "TEXT", Kind.WHOLE: "N", Kind.NUMBER: "NUMBER", Kind.SWITCH: None}
 
 
 def add_generator_options(command: Any) -> None:
     """Give a command the declared options of all generators."""
     entries = build_catalog().generator_entries()
+    by_flag = _by_flag(generator_keys(entries))
+    if not by_flag:
+        return
+    # What a parameter of a command is differs between the versions of Typer, so Typer makes them, from a function.
+    holder = typer.Typer(add_completion=False, rich_markup_mode=None)
+    function: Any = lambda **_: None  # noqa: E731 - only its signature counts
+    function.__signature__ = inspect.Signature([_parameter(keys, entries) for keys in by_flag.values()])
+    function.__annotations__ = {
+        name: item.annotation for name, item in function.__signature__.parameters.items()
+    }
+    holder.command("options")(function)
+    made: Any = get_command(holder)
+    declared = {keys[0].name for keys in by_flag.values()}
     taken = {name for parameter in command.params for name in parameter.opts}
-    for keys in _by_flag(generator_keys(entries)).values():
-        if keys[0].flag not in taken:
-            command.params.append(_option(keys, entries))
+    command.params.extend(
+        parameter
+        for parameter in made.params
+        if parameter.name in declared and not taken & set(parameter.opts)
+    )
 
 
-def given_options(context: Any) -> dict[str, Any]:
+def given_options(context: typer.Context) -> dict[str, Any]:
     """Return the generators' options that were given to a command, by name."""
     found: dict[str, Any] = context.meta.get(_META, {})
     return found
@@ -39,26 +57,25 @@ def _by_flag(options: GeneratorKeys) -> dict[str | None, list[Key]]:
     return found
 
 
-def _option(keys: list[Key], entries: tuple[GeneratorEntry, ...]) -> Any:
+def _parameter(keys: list[Key], entries: tuple[GeneratorEntry, ...]) -> inspect.Parameter:
     key = keys[0]
-    switch = key.kind is Kind.SWITCH
     owners = [entry for entry in entries if any(key.name == option.name for option in entry.options)]
     summary = next(option.summary for option in owners[0].options if option.name == key.name)
     flag = str(key.flag)
-    make: Any = TyperOption  # Typer vendors Click from 0.26 on, and names its parameters in stubs only before
-    return make(
-        param_decls=[f"{flag}/--no-{flag[2:]}" if switch else flag, key.name],
-        type=_TYPES[key.kind],
-        default=None,
-        metavar=None if switch else {Kind.TEXT: "TEXT", Kind.WHOLE: "N"}.get(key.kind, "NUMBER"),
+    option = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if key.kind is Kind.SWITCH else flag,
+        metavar=_METAVARS[key.kind],
         help=f"[{', '.join(owner.name for owner in owners)}] {summary}",
         show_default=False,
         expose_value=False,
         callback=_keep,
     )
+    form: Any = _TYPES[key.kind]
+    annotation: Any = Annotated[form | None, option]
+    return inspect.Parameter(key.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _keep(context: Any, parameter: Any, value: Any) -> Any:
+def _keep(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
     if value is not None:
-        context.meta.setdefault(_META, {})[parameter.name] = value
+        context.meta.setdefault(_META, {})[str(parameter.name)] = value
     return value

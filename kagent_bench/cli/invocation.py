@@ -23,6 +23,9 @@ from kagent_bench.errors import UsageError
 from kagent_bench.hooks.catalog import Catalog, build_catalog
 from kagent_bench.model.progress import Progress
 
+_SHOW = "show"
+"""The command that shows settings and uses none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
@@ -54,7 +57,8 @@ def invocation(context: typer.Context) -> Iterator[Invocation]:
     own = given_options(context)
     layer = flag_layer(flags(given | given_selection(context)) | own, generator_keys(entries))
     resolved = resolve(layer, config=_path(given.get("config")), generators=entries)
-    refuse_foreign_options(resolved.settings.generate.workflow, own, entries)
+    if context.info_name != _SHOW:
+        refuse_foreign_options(resolved.settings.generate.workflow, own, entries)
     for failure in catalog.failures:
         progress.warn(f"{failure.owner} is left out: {failure.error}")
     try:

@@ -88,7 +88,7 @@ MaxAttempts = Annotated[
         "--max-attempts",
         metavar="N",
         show_default=False,
-        help="Kernels that the generator may have judged for one operator.",
+        help="Kernels that the generator may have judged for one operator; 0 for its own number.",
     ),
 ]
 TimeLimit = Annotated[

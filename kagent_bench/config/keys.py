@@ -109,7 +109,7 @@ KEYS = (
         pattern=_NAME,
         allowed="a name without blanks",
     ),
-    Key(path="generate.max_attempts", kind=Kind.WHOLE, flag="--max-attempts", minimum=1),
+    Key(path="generate.max_attempts", kind=Kind.WHOLE, flag="--max-attempts", minimum=0),
     Key(path="generate.time_limit_s", kind=Kind.NUMBER, flag="--time-limit", above=0),
     Key(path="generate.force", kind=Kind.SWITCH, flag="--force"),
     Key(

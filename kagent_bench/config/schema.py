@@ -52,8 +52,8 @@ class GenerateSettings:
 
     workflow: str = "baseline"
     """Name of the generator."""
-    max_attempts: int = 1
-    """Kernels that a generator may have judged for one operator."""
+    max_attempts: int = 0
+    """Kernels that a generator may have judged for one operator; 0 for the generator's own number."""
     time_limit_s: float = 600.0
     """Seconds for one operator."""
     force: bool = False

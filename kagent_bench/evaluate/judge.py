@@ -21,7 +21,7 @@ from kagent_bench.model.kernel import Kernel
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from kagent_bench.model.record import CaseRecord
     from kagent_bench.model.selection import OperatorCases
 
+_WRONG = frozenset(
+    {
+        CaseStatus.FAILED,
+        CaseStatus.REJECTED,
+        CaseStatus.CRASHED,
+        CaseStatus.TIMEOUT,
+        CaseStatus.NOT_RUN,
+    }
+)
+"""Statuses that a kernel's author can do something about."""
 MAX_FEEDBACK_CASES = 3
 """Failing cases that are described to a generator."""
 
@@ -40,6 +50,7 @@ class JudgePool:
     def __init__(self, settings: Settings) -> None:
         """Take the resolved settings."""
         self._settings = settings
+        self._seed: bytes | None = None
         self._exit = contextlib.ExitStack()
         self._session: Session | None = None
         self._lock = threading.Lock()
@@ -54,6 +65,10 @@ class JudgePool:
     ) -> None:
         """Stop the helpers."""
         self._exit.close()
+
+    def use_seed(self, seed: bytes) -> None:
+        """Draw inputs from this secret, so that feedback can be had again; call it before anything is judged."""
+        self._seed = seed
 
     def __call__(self, operator_cases: OperatorCases) -> Callable[[str], Attempt]:
         """Return the judge of one operator."""
@@ -79,21 +94,27 @@ class JudgePool:
         with self._lock:
             if self._session is None:
                 session = Session(self._settings, secret_paths=[self._settings.base_dir])
-                self._session = self._exit.enter_context(session)
+                self._exit.enter_context(session)
+                if self._seed is not None:
+                    session.reseed(self._seed)
+                self._session = session
                 for worker in range(session.n_workers):
                     self._free.put(worker)
             return self._session
 
 
-def _feedback(records: Iterable[CaseRecord]) -> str:
-    """Return the worst cases in words, one of each reason first."""
-    wrong = [record for record in records if record.status is not CaseStatus.PASSED]
-    by_reason = {f"{record.status}({record.reason})": record for record in reversed(wrong)}
+def _feedback(records: Sequence[CaseRecord]) -> str:
+    """Return the worst cases in words, one of each reason first; what could not be judged only if that is all."""
+    wrong = [record for record in records if record.status in _WRONG]
+    unpassed = [record for record in records if record.status is not CaseStatus.PASSED]
+    shown = wrong or unpassed
+    by_reason = {f"{record.status}({record.reason})": record for record in reversed(shown)}
     chosen = list(by_reason.values())[:MAX_FEEDBACK_CASES]
     lines = [
         f"{record.status}({record.reason}) for {record.op_name}{record.call}: {record.detail}"
         for record in chosen
     ]
-    if len(wrong) > len(chosen):
-        lines.append(f"{len(wrong)} cases in all are not passed")
+    if len(shown) > len(chosen):
+        what = "went wrong" if wrong else "could not be judged"
+        lines.append(f"{len(shown)} of {len(records)} cases {what}")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from kagent_bench.artefacts.manifest import require_manifest
 from kagent_bench.generate.device import device_kind
 from kagent_bench.generate.operator import StoppedError, Work, generate_operator
 from kagent_bench.generate.summary import GeneratedOperator, GenerateSummary, Outcome
+from kagent_bench.hooks.protocols import GenerationSession
 from kagent_bench.stores.kernels import KernelStore
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def generate_kernels(
     Args:
         selection: The operators and their cases.
         generator_name: The name that the generator is chosen by, and its table of options.
-        generator: Writes the kernels; called from several threads.
+        generator: Writes the kernels; called from several threads. A session says itself how many.
         settings: ``base_dir``, ``num_workers``, ``generate`` and ``generators`` are read.
         judge_factory: Gives the evaluator's judge of one operator; called only where a judge is needed.
         progress: Told of each operator.
@@ -99,7 +100,7 @@ def _all(items: tuple[OperatorCases, ...], work: Work, progress: Progress) -> tu
             except BaseException as error:  # noqa: BLE001 - a fault of the harness, raised again below
                 ended.put((index, error))
 
-    n_workers = min(len(items), work.settings.num_workers or _cores())
+    n_workers = min(len(items), _operators_at_once(work))
     for number in range(n_workers):
         threading.Thread(target=work_off, name=f"generate-{number}", daemon=True).start()
     results: dict[int, GeneratedOperator] = {}
@@ -123,6 +124,13 @@ def _tell(result: GeneratedOperator, progress: Progress) -> None:
         progress.warn(f"{result.op_name}: {result.detail}")
     elif result.detail:
         progress.note(f"{result.op_name}: {result.detail}")
+
+
+def _operators_at_once(work: Work) -> int:
+    """Return how many operators are worked on at a time: a session that mostly waits wants more than cores."""
+    if isinstance(work.generator, GenerationSession) and work.generator.operators_at_once:
+        return work.generator.operators_at_once
+    return work.settings.num_workers or _cores()
 
 
 def _cores() -> int:

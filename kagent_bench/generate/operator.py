@@ -20,7 +20,7 @@ from kagent_bench.generate.attempts import Judge, OutOfAttemptsError, RecordingJ
 from kagent_bench.generate.deadline import Overdue, Raised, call_within
 from kagent_bench.generate.standing import VERDICT, Standing, examine
 from kagent_bench.generate.summary import GeneratedOperator, Outcome
-from kagent_bench.hooks.protocols import Attempt, GenerationRequest, GenerationResult
+from kagent_bench.hooks.protocols import Attempt, GenerationRequest, GenerationResult, GenerationSession
 from kagent_bench.model.identity import source_digest
 from kagent_bench.model.kernel import Provenance
 from kagent_bench.model.verdict import OperatorVerdict
@@ -119,6 +119,14 @@ def _known(standing: Standing, work: Work) -> GeneratedOperator | None:
     return GeneratedOperator(op_name=name, outcome=Outcome.UP_TO_DATE, verified=standing.verified)
 
 
+def _attempt_limit(work: Work) -> int:
+    """Return the kernels that may be judged for one operator: what the user says, else the generator."""
+    given = work.settings.generate.max_attempts
+    if given:
+        return given
+    return work.generator.max_attempts if isinstance(work.generator, GenerationSession) else 1
+
+
 class _Generation:
     """One operator's generation, from the request to the promoted kernel."""
 
@@ -128,11 +136,9 @@ class _Generation:
         self._standing = standing
         self._work = work
         self._created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        settings = work.settings.generate
-        self._judge = RecordingJudge(
-            lambda: work.judge_factory(item), self._keep, limit=settings.max_attempts
-        )
-        self._judging = settings.max_attempts > 1 or bool(getattr(work.generator, "wants_verdict", False))
+        self._limit = _attempt_limit(work)
+        self._judge = RecordingJudge(lambda: work.judge_factory(item), self._keep, limit=self._limit)
+        self._judging = self._limit > 1 or bool(getattr(work.generator, "wants_verdict", False))
 
     def run(self, started: float) -> GeneratedOperator:
         """Ask, judge, choose, promote."""
@@ -184,7 +190,7 @@ class _Generation:
             device=work.device,
             tolerance=work.tolerance,
             judge=self._judge,
-            max_attempts=settings.generate.max_attempts,
+            max_attempts=self._limit,
             deadline_s=settings.generate.time_limit_s,
             options=settings.generators.get(work.name, {}),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.names import ProblemName
     from kagent_bench.model.program import Module
     from kagent_bench.model.selection import OperatorCases
+    from kagent_bench.model.spending import Spending
     from kagent_bench.model.summary import RunSummary
 
 
@@ -57,6 +59,7 @@ class GenerationRequest:
     judge: Callable[[str], Attempt]
     """Judges a source text on the development cases with the real evaluator."""
     max_attempts: int = 1
+    """Kernels that ``judge`` may be asked about."""
     deadline_s: float = 600.0
     """Seconds from now after which the result is dropped."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -98,6 +101,55 @@ class Generator(Protocol):
 
     def generate(self, request: GenerationRequest) -> GenerationResult:
         """Return a kernel or a reason; an exception is recorded as this operator's failure."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRun:
+    """What a session of a generator is told before the first problem."""
+
+    options: Mapping[str, Any]
+    """The generator's own table in the configuration."""
+    base_dir: Path
+    """The kernels folder."""
+    device: str
+    """Kind of device that kernels will be judged on, see ``GenerationRequest``."""
+    judging: Mapping[str, Any]
+    """Settings and versions that verdicts depend on, as JSON."""
+
+
+@runtime_checkable
+class GenerationSession(Generator, Protocol):
+    """A generator with a state for one run of ``kab generate``: logs, budgets, connections."""
+
+    operators_at_once: int
+    """Problems that are worked on at a time where the user does not say; 0 for one per core."""
+    max_attempts: int
+    """Kernels that may be judged for one operator where the user does not say."""
+    judge_seed: bytes
+    """32 bytes from which the judge draws its inputs: feedback is the same where the seed is."""
+    run_name: str
+    """Names the run; the same when an interrupted one is gone on with."""
+
+    def spending(self, operator: OperatorName) -> Spending | None:
+        """Return what the operator took in this run so far; None if it was not worked on."""
+        ...
+
+    def close(self, *, interrupted: bool) -> None:
+        """End the session: called once, whatever happened; ``interrupted`` asks for haste."""
+        ...
+
+
+@runtime_checkable
+class SessionGenerator(Generator, Protocol):
+    """A generator that wants a session; ``generate`` on itself is for a single problem."""
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Raise a ``KabError`` where no work can be done with these options; called before any work."""
+        ...
+
+    def open(self, run: GenerationRun) -> GenerationSession:
+        """Begin a session, or go on with an interrupted one."""
         ...
 
 

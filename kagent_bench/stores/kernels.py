@@ -19,6 +19,7 @@ from kagent_bench.model.identity import source_digest
 from kagent_bench.model.kernel import Kernel, Provenance
 from kagent_bench.model.names import name_from_folder
 from kagent_bench.stores import attempts as attempts_store
+from kagent_bench.stores import spending as spending_store
 from kagent_bench.stores.atomic import write_text
 from kagent_bench.stores.provenance import FILE_NAME, StoredProvenance, read_provenance, write_provenance
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from kagent_bench.hooks.protocols import Attempt
     from kagent_bench.model.names import ProblemName
+    from kagent_bench.model.spending import Spending
     from kagent_bench.stores.attempts import StoredAttempt
 
 SUFFIX = ".py"
@@ -182,6 +184,22 @@ class KernelStore:
                 f"an attempt at {operator} cannot be stored in {self.folder(operator)}: {error.strerror}"
             )
             raise InputError(message, hint="check the folder's permissions and free space") from error
+
+    def add_spending(self, operator: ProblemName, run: str, spending: Spending) -> None:
+        """Store what a generation run took for an operator, see ``stores.spending``.
+
+        Raises:
+            InputError: the operator's folder is a symbolic link out of the base folder, or cannot be written.
+        """
+        try:
+            spending_store.write_spending(self._make_folder(operator), run, spending)
+        except OSError as error:
+            message = f"the cost of {operator} cannot be stored in {self.folder(operator)}: {error.strerror}"
+            raise InputError(message, hint="check the folder's permissions and free space") from error
+
+    def spending(self, operator: ProblemName) -> Spending | None:
+        """Return what all generation runs of an operator took together, None where nothing is recorded."""
+        return spending_store.read_spending(self.folder(operator))
 
     def attempts(self, operator: ProblemName) -> tuple[StoredAttempt, ...]:
         """Return the stored attempts of an operator, oldest first."""

@@ -1,0 +1,1 @@
+"""From a model's reply to the text of a kernel file."""

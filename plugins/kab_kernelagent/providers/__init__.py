@@ -1,0 +1,1 @@
+"""The providers of language models, each through its own official client."""

@@ -1,0 +1,78 @@
+"""Turns the exceptions of the official clients into outcomes; both clients name and shape them alike."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import time
+from typing import Any
+
+from kab_kernelagent.outcome import CallFailedError, CallOutcome
+
+_DETAIL_CHARS = 500
+"""Characters of a provider's message that are kept."""
+_RETRY_AFTER = "retry-after"
+_RETRY_AFTER_MS = "retry-after-ms"
+_MAX_WAIT_S = 600.0
+"""Longest wait that is taken from a server; a mistaken header must not stop a run for a day."""
+_REFUSED_FOR_GOOD = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Codes that come with 429 and that no waiting cures."""
+_UNAUTHORISED = frozenset({401, 402, 403})
+_PASSING_4XX = frozenset({408, 409, 425})
+_TOO_MANY, _OVERLOADED = 429, 529
+_SERVER = 500
+
+
+def failure(error: Exception) -> CallFailedError:
+    """Return the failure that a client's exception means.
+
+    Args:
+        error: Whatever the client, or the HTTP library below it, raised.
+    """
+    status = getattr(error, "status_code", None)
+    detail = f"{type(error).__name__}: {str(error)[:_DETAIL_CHARS]}"
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(status, int):
+        return CallFailedError(_of_status(status, error), detail, retry_after_s=_retry_after(error))
+    if any("Timeout" in name for name in names):
+        return CallFailedError(CallOutcome.TIMEOUT, detail)
+    if "APIResponseValidationError" in names or isinstance(
+        error, json.JSONDecodeError | UnicodeDecodeError | AttributeError | TypeError | KeyError | IndexError
+    ):
+        return CallFailedError(CallOutcome.BROKEN, detail)
+    if names & {"APIConnectionError", "TransportError", "OSError", "StreamError"}:
+        return CallFailedError(CallOutcome.CONNECTION, detail)
+    if "APIError" in names:
+        return CallFailedError(CallOutcome.SERVER_ERROR, detail)
+    return CallFailedError(CallOutcome.BROKEN, detail)
+
+
+def _of_status(status: int, error: Exception) -> CallOutcome:
+    if status in _UNAUTHORISED or _code(error) in _REFUSED_FOR_GOOD:
+        return CallOutcome.UNAUTHORISED
+    if status in {_TOO_MANY, _OVERLOADED}:
+        return CallOutcome.RATE_LIMITED
+    if status >= _SERVER or status in _PASSING_4XX:
+        return CallOutcome.SERVER_ERROR
+    return CallOutcome.BAD_REQUEST
+
+
+def _code(error: Exception) -> str:
+    body: Any = getattr(error, "body", None)
+    return str(body.get("code") or body.get("type") or "") if isinstance(body, dict) else ""
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Return the seconds that the server asks to wait, None where it does not ask."""
+    headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
+    for name, unit_s in ((_RETRY_AFTER_MS, 1e-3), (_RETRY_AFTER, 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            wait = float(text) * unit_s
+        except ValueError:
+            moment = email.utils.parsedate_tz(text)
+            wait = email.utils.mktime_tz(moment) - time.time() if moment else 0.0
+        return min(max(wait, 0.0), _MAX_WAIT_S) if wait == wait else None  # noqa: PLR0124 - not a number
+    return None

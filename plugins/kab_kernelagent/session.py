@@ -1,0 +1,267 @@
+"""One run of the agent: its folder, its budget, its pace, and every operator's way through it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kab_kernelagent.budget import Budget
+from kab_kernelagent.calls import Caller, ended_row
+from kab_kernelagent.ledger import ENDED, lost_calls, spending_of
+from kab_kernelagent.options import NOT_IN_PROMPTS, AgentOptions
+from kab_kernelagent.outcome import CallOutcome
+from kab_kernelagent.pace import Pace
+from kab_kernelagent.prices import find_price
+from kab_kernelagent.prompting import SUFFIX, Prompts
+from kab_kernelagent.providers.choose import connect, endpoint
+from kab_kernelagent.redaction import redactor
+from kab_kernelagent.replay import Replayer
+from kab_kernelagent.solve import Asker, Solution, Solver
+from kab_kernelagent.steps import Step
+from kab_kernelagent.store import FINISHED, Place, RunStore
+from kab_kernelagent.transcript import write_transcript
+from kab_kernelagent.version import VERSION
+from kagent_bench.hooks.protocols import GenerationResult
+from kagent_bench.model.identity import digest
+from kagent_bench.model.spending import Spending
+
+if TYPE_CHECKING:
+    from kagent_bench.hooks.protocols import GenerationRequest, GenerationRun
+    from kagent_bench.model.names import OperatorName
+
+_HASTE_S = 5.0
+"""Seconds that replies under way are waited for when the user has stopped the run."""
+
+
+class AgentSession:
+    """A ``GenerationSession``. Safe for several threads."""
+
+    def __init__(
+        self, options: AgentOptions, run: GenerationRun, store: RunStore, recorded: RunStore | None
+    ) -> None:
+        """Take an open run, and the record that it repeats, if any."""
+        self._options = options
+        self._store = store
+        self._recorded = recorded
+        self._operators: dict[str, OperatorName] = {}
+        self._open: set[str] = set()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._judging = threading.Semaphore(len(os.sched_getaffinity(0)))
+        folder = options.prompts if recorded is None else str(recorded.path / "prompts")
+        self._prompts = Prompts(folder=folder, device=run.device, max_chars=options.prompt_chars)
+        self._caller: Caller | None = None
+        self._asker: Asker
+        if recorded is None:
+            self._caller = self._asker = _caller(options, store)
+        else:
+            self._asker = Replayer(recorded, store)
+        self.version = f"{VERSION}+{options.agent}.{options.model}"
+        self.operators_at_once = options.operators_at_once
+        self.max_attempts = options.agents * options.max_rounds
+        self.judge_seed = store.seed()
+        self.run_name = store.path.name
+
+    def generate(self, request: GenerationRequest) -> GenerationResult:
+        """Solve one problem, or return what came of it before the run was interrupted."""
+        operator = request.problem.operator
+        with self._lock:
+            self._operators[operator.folder] = operator
+            self._open.add(operator.folder)
+        stored = self._store.outcome(operator)
+        if stored is not None and stored["final"] and stored["problem_sha256"] == request.problem.sha256:
+            with self._lock:
+                self._open.discard(operator.folder)
+            return GenerationResult(
+                source=stored["source"],
+                reason=stored["reason"],
+                detail=stored["detail"],
+                details=stored["details"],
+            )
+        solution = self._solve(request)
+        result, final = self._result(operator, solution)
+        self._store.write_outcome(
+            operator,
+            {
+                "final": final,
+                "problem_sha256": request.problem.sha256,
+                "source": result.source,
+                "reason": result.reason,
+                "detail": result.detail,
+                "details": dict(result.details),
+            },
+        )
+        if final:
+            with self._lock:
+                self._open.discard(operator.folder)
+        self._tell(operator, result)
+        return result
+
+    def spending(self, operator: OperatorName) -> Spending | None:
+        """Return what an operator took in this run, None if it was not worked on."""
+        return spending_of(self._store.ledger()).get(operator.folder)
+
+    def close(self, *, interrupted: bool) -> None:
+        """Wait for replies under way, and say whether the run can be gone on with."""
+        self._stopped.set()
+        if self._caller is not None:
+            self._caller.wait_idle(_HASTE_S if interrupted else self._options.call_timeout)
+        if not interrupted:
+            for folder, operator in self._operators.items():
+                stored = self._store.outcome(operator)
+                if stored is not None and folder not in self._open:
+                    self._tell(operator, _told(stored))
+        if not interrupted and not self._open:
+            self._store.write_facts(state=FINISHED)
+        self._store.close()
+
+    def _solve(self, request: GenerationRequest) -> Solution:
+        folder = request.problem.operator.folder
+        solver = Solver(
+            request,
+            asker=self._asker,
+            store=self._store,
+            prompts=self._prompts,
+            options=self._options,
+            judging=self._judging,
+            stopped=self._stopped,
+            known=_steps(self._store, folder),
+        )
+        if self._recorded is None:
+            return solver.solve()
+        for row in self._recorded.ledger():
+            if row.get("folder") == folder:
+                self._store.append_ledger(row)
+        return solver.repeat(_steps(self._recorded, folder))
+
+    def _result(self, operator: OperatorName, solution: Solution) -> tuple[GenerationResult, bool]:
+        spent = self.spending(operator) or Spending()
+        details: dict[str, Any] = {
+            "model": self._options.model,
+            "rounds": solution.rounds,
+            "calls": spent.calls,
+            "tokens_in": spent.tokens_in,
+            "tokens_out": spent.tokens_out,
+            "cost_usd": spent.cost_usd,
+            "run": self.run_name,
+        }
+        if solution.best is not None:
+            details |= {"dialogue": solution.best.dialogue, "exchange": solution.best.number}
+            return GenerationResult(source=solution.best.source, details=details), True
+        assert solution.end is not None
+        end = solution.end
+        return GenerationResult(source=None, reason=end.reason, detail=end.detail, details=details), end.final
+
+    def _tell(self, operator: OperatorName, result: GenerationResult) -> None:
+        ending = "A kernel was found." if result.source else f"No kernel: {result.reason}. {result.detail}"
+        write_transcript(
+            self._store, str(operator), operator.folder, _steps(self._store, operator.folder), ending
+        )
+
+
+def open_session(options: AgentOptions, run: GenerationRun) -> AgentSession:
+    """Begin a run, go on with an interrupted one of the same work, or repeat a recorded one.
+
+    Raises:
+        UsageError: the options cannot be used.
+    """
+    redact = redactor()
+    if options.replay:
+        from pathlib import Path
+
+        recorded = RunStore.read(Path(options.replay), redact)
+        told = AgentOptions.read(recorded.facts["options"])
+        options = replace(told, agent_logs=options.agent_logs, replay=options.replay)
+        facts = _facts(options, run) | {"replay_of": recorded.path.name, "fingerprint": ""}
+        store = RunStore.create(options.agent_logs_dir, f"{options.model}-replay", facts, redact)
+        store.write_seed(recorded.seed())
+        _keep_prompts(
+            store, Prompts(folder=str(recorded.path / "prompts"), device=run.device, max_chars=2000)
+        )
+        return AgentSession(options, run, store, recorded)
+    fingerprint = _fingerprint(options, run)
+    found = RunStore.resume(options.agent_logs_dir, fingerprint, redact)
+    if found is None:
+        facts = _facts(options, run) | {"fingerprint": fingerprint}
+        found = RunStore.create(options.agent_logs_dir, options.model, facts, redact)
+        prompts = Prompts(folder=options.prompts, device=run.device, max_chars=options.prompt_chars)
+        _keep_prompts(found, prompts)
+    else:
+        _settle_lost(found)
+    return AgentSession(options, run, found, None)
+
+
+def _caller(options: AgentOptions, store: RunStore) -> Caller:
+    where = endpoint(options)
+    price = find_price(options.model, official=where.official, file=options.prices)
+    spent = spending_of(store.ledger()).values()
+    budget = Budget(
+        options,
+        price,
+        tokens=sum(item.tokens_in + item.tokens_out for item in spent),
+        cost_usd=sum(item.cost_usd or 0.0 for item in spent),
+    )
+    return Caller(
+        store=store,
+        provider=connect(where, stream=options.stream),
+        options=options,
+        price=price,
+        budget=budget,
+        pace=Pace(at_once=options.calls_at_once, per_minute=options.calls_per_minute),
+    )
+
+
+def _settle_lost(store: RunStore) -> None:
+    """Enter into the ledger how the calls ended that were under way when the run was killed."""
+    for sent in lost_calls(store.ledger()):
+        row = {name: sent[name] for name in ("id", "place", "folder")}
+        folder, dialogue, number = str(sent["place"]).rsplit("/", 2)
+        place = Place(folder=folder, dialogue=int(dialogue), number=int(number))
+        request = store.recorded_request(place)
+        reply = None if request is None else store.find_reply(place, request)
+        if reply is not None:
+            store.append_ledger(ended_row(row, reply))
+        else:
+            detail = "the run was killed before the reply was stored"
+            store.append_ledger({"event": ENDED, **row, "outcome": CallOutcome.LOST.value, "detail": detail})
+
+
+def _facts(options: AgentOptions, run: GenerationRun) -> dict[str, Any]:
+    return {
+        "agent_version": VERSION,
+        "options": options.to_json(),
+        "judging": dict(run.judging),
+        "device": run.device,
+        "base_dir": str(run.base_dir),
+    }
+
+
+def _fingerprint(options: AgentOptions, run: GenerationRun) -> str:
+    """Return the identity of the work: with another one a run cannot be gone on with."""
+    asked = {name: value for name, value in options.to_json().items() if name not in NOT_IN_PROMPTS}
+    content = {
+        "version": VERSION,
+        "options": {name: repr(value) for name, value in asked.items()},
+        "judging": repr(sorted(run.judging.items())),
+        "device": run.device,
+        "base_dir": str(run.base_dir.resolve()),
+    }
+    if options.prompts:
+        content["templates"] = Prompts(folder=options.prompts, device=run.device, max_chars=2000).texts()
+    return digest(content)
+
+
+def _keep_prompts(store: RunStore, prompts: Prompts) -> None:
+    for name, text in prompts.texts().items():
+        if name.endswith(SUFFIX):
+            store.write_text("prompts", name, text)
+
+
+def _steps(store: RunStore, folder: str) -> list[Step]:
+    return [Step.from_json(row) for row in store.steps(folder)]
+
+
+def _told(stored: dict[str, Any]) -> GenerationResult:
+    return GenerationResult(source=stored["source"], reason=stored["reason"], detail=stored["detail"])

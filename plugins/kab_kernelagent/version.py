@@ -1,0 +1,6 @@
+"""The agent's version."""
+
+from __future__ import annotations
+
+VERSION = "1"
+"""Raised when the same replies may lead to another kernel."""
