@@ -30,6 +30,8 @@ class Reserved:
 
     tokens: int
     cost_usd: float
+    tokens_in: int
+    """Those of ``tokens`` that are sent."""
 
 
 class Budget:
@@ -49,6 +51,7 @@ class Budget:
         self._tokens, self._cost = tokens, cost_usd
         self._reserved_tokens, self._reserved_cost = 0, 0.0
         self._calls = 0
+        self._scale = 1.0
         self._changed = threading.Condition()
         limit = options.run_time_limit
         self._deadline = time.monotonic() + limit if limit else None
@@ -91,20 +94,24 @@ class Budget:
                     raise OutOfBudgetError(complaint)
                 self._changed.wait(_POLL_S)
 
-    def settle(self, reserved: Reserved, *, tokens: int, cost_usd: float) -> None:
+    def settle(self, reserved: Reserved, *, tokens_in: int, tokens_out: int, cost_usd: float) -> None:
         """Replace what was set aside by what the call took."""
+        tokens = tokens_in + tokens_out
         with self._changed:
             self._reserved_tokens -= reserved.tokens
             self._reserved_cost -= reserved.cost_usd
             self._calls -= 1
             self._tokens += tokens
             self._cost += cost_usd
+            if tokens_in > reserved.tokens_in:
+                # The model's tokens are shorter than expected: later calls reckon with it.
+                self._scale *= tokens_in / reserved.tokens_in
             self._changed.notify_all()
 
     def _dearest(self, request: ModelRequest) -> Reserved:
-        sent = int(sum(len(item.text.encode()) for item in request.messages) / _CHARS_PER_TOKEN)
+        sent = 1 + int(self._scale * sum(len(item.text) for item in request.messages) / _CHARS_PER_TOKEN)
         cost = self._price.cost_usd(tokens_in=sent, tokens_out=request.reply_tokens) if self._price else 0.0
-        return Reserved(tokens=sent + request.reply_tokens, cost_usd=cost)
+        return Reserved(tokens=sent + request.reply_tokens, cost_usd=cost, tokens_in=sent)
 
     def _complaint(self, dearest: Reserved, *, with_reserved: bool) -> str | None:
         tokens = self._tokens + (self._reserved_tokens if with_reserved else 0)

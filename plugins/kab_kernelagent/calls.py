@@ -133,14 +133,14 @@ class Caller:
         reserved = self._budget.reserve(request, lambda: not wanted())
         if reserved is None:
             raise NotWantedError
-        tokens, cost = 0, 0.0
+        tokens_in, tokens_out, cost = 0, 0, 0.0
         try:
             with self._pace.turn(wanted), self._counted():
                 reply, cost_usd = self._recorded(place, request)
-                tokens, cost = (reply.tokens_in or 0) + (reply.tokens_out or 0), cost_usd or 0.0
+                tokens_in, tokens_out, cost = reply.tokens_in or 0, reply.tokens_out or 0, cost_usd or 0.0
                 return reply
         finally:
-            self._budget.settle(reserved, tokens=tokens, cost_usd=cost)
+            self._budget.settle(reserved, tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
 
     def _recorded(self, place: Place, request: ModelRequest) -> tuple[Reply, float | None]:
         """Make one call and record how it ended, the reply before the ledger."""

@@ -25,11 +25,11 @@ from kab_kernelagent.transcript import write_transcript
 from kab_kernelagent.version import VERSION
 from kagent_bench.hooks.protocols import GenerationResult
 from kagent_bench.model.identity import digest
-from kagent_bench.model.spending import Spending
 
 if TYPE_CHECKING:
     from kagent_bench.hooks.protocols import GenerationRequest, GenerationRun
     from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.spending import Spending
 
 _HASTE_S = 5.0
 """Seconds that replies under way are waited for when the user has stopped the run."""
@@ -81,7 +81,7 @@ class AgentSession:
                 details=stored["details"],
             )
         solution = self._solve(request)
-        result, final = self._result(operator, solution)
+        result, final = self._result(solution)
         self._store.write_outcome(
             operator,
             {
@@ -136,17 +136,9 @@ class AgentSession:
                 self._store.append_ledger(row)
         return solver.repeat(_steps(self._recorded, folder))
 
-    def _result(self, operator: OperatorName, solution: Solution) -> tuple[GenerationResult, bool]:
-        spent = self.spending(operator) or Spending()
-        details: dict[str, Any] = {
-            "model": self._options.model,
-            "rounds": solution.rounds,
-            "calls": spent.calls,
-            "tokens_in": spent.tokens_in,
-            "tokens_out": spent.tokens_out,
-            "cost_usd": spent.cost_usd,
-            "run": self.run_name,
-        }
+    def _result(self, solution: Solution) -> tuple[GenerationResult, bool]:
+        # What it took is kept by ``spending``: replies to other dialogues may still be under way.
+        details: dict[str, Any] = {"model": self._options.model, "run": self.run_name}
         if solution.best is not None:
             details |= {"dialogue": solution.best.dialogue, "exchange": solution.best.number}
             return GenerationResult(source=solution.best.source, details=details), True

@@ -67,8 +67,6 @@ class Solution:
     """The kernel, None if there is none."""
     end: End | None
     """Why there is none."""
-    rounds: int
-    """Kernels judged in all dialogues."""
 
 
 class Solver:
@@ -264,9 +262,8 @@ class Solver:
             self._changed.notify_all()
 
     def _solution(self) -> Solution:
-        rounds = sum(dialogue.rounds for dialogue in self._dialogues)
         end = None if self._best is not None else _worst(self._ends, self._request.deadline_s)
-        return Solution(best=self._best, end=end, rounds=rounds)
+        return Solution(best=self._best, end=end)
 
 
 _POLL_S = 0.1

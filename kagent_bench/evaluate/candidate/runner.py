@@ -12,6 +12,7 @@ import inspect
 import mmap
 import os
 import sys
+import sysconfig
 import tempfile
 import traceback
 from dataclasses import replace
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TRACE_LINES = 12
-"""Last lines of a traceback that are kept for the kernel's author."""
+"""Lines of a traceback that are kept for the kernel's author."""
+_NOT_THE_KERNEL = ("kagent_bench", "site-packages", sysconfig.get_path("stdlib"), "<frozen")
+"""Parts of the names of files that no kernel's author wrote."""
 DETAIL_CHARACTERS = 2000
 DEVICE_FAULT = "device_fault"
 """Reason of a failure after which the process can do nothing more on its device."""
@@ -208,6 +211,20 @@ def _failure(reason: str, detail: str) -> dict[str, Any]:
 
 
 def _explain(error: Exception) -> str:
-    lines = "".join(traceback.format_exception(error)).strip().splitlines()
-    own = [line for line in lines if "kagent_bench" not in line]
-    return "\n".join([f"{type(error).__name__}: {error}", *own[-TRACE_LINES:]])
+    """Return an exception, and those that led to it, with the lines of the kernel's own file only.
+
+    What stays out is the same for every kernel, and paths that differ from one process to the next.
+    """
+    lines = [f"{type(error).__name__}: {error}"]
+    pending: BaseException | None = error
+    while pending is not None and len(lines) <= TRACE_LINES:
+        frames = [item for item in traceback.extract_tb(pending.__traceback__) if _is_own(item.filename)]
+        lines += [f"  line {item.lineno}, in {item.name}: {item.line}" for item in frames[-TRACE_LINES:]]
+        pending = pending.__cause__ or (None if pending.__suppress_context__ else pending.__context__)
+        if pending is not None:
+            lines.append(f"  because of {type(pending).__name__}: {pending}")
+    return "\n".join(lines[: TRACE_LINES + 1])
+
+
+def _is_own(filename: str) -> bool:
+    return not any(part in filename for part in _NOT_THE_KERNEL)

@@ -19,8 +19,10 @@ _MAX_TRIES = 40
 _PYTHON = frozenset({"", "python", "py", "python3", "triton", "python-triton"})
 _PATCH = frozenset({"diff", "patch", "udiff"})
 _CODE_LINE = re.compile(r"(import |from \S+ import |@|def |class |\"\"\"|'''|#!|# -\*-)")
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+"""What terminals obey: colours, cursor moves, titles."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Terminal escapes and marks that make a text look like another: no kernel needs one."""
+"""Other control characters, and marks that make a text look like another: no kernel needs one."""
 
 
 class Lack(str, Enum):
@@ -62,7 +64,8 @@ def extract(reply: str, wanted: str, *, former: str | None = None, cut_off: bool
         former: The kernel that the reply may be an edit of.
         cut_off: Whether the provider says that the reply reached its limit.
     """
-    text = _CONTROL.sub("", reply.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    "))
+    text = reply.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
+    text = _CONTROL.sub("", _ESCAPE.sub("", text))
     if not text.strip():
         return Extracted(source=None, lack=Lack.EMPTY, detail="The reply was empty.")
     blocks = find_blocks(text)

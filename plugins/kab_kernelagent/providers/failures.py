@@ -59,6 +59,8 @@ def _of_status(status: int, error: Exception) -> CallOutcome:
 
 def _code(error: Exception) -> str:
     body: Any = getattr(error, "body", None)
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        body = body["error"]  # OpenAI's client takes the inner part, Anthropic's does not
     return str(body.get("code") or body.get("type") or "") if isinstance(body, dict) else ""
 
 

@@ -49,7 +49,7 @@ NO_COMPILE = RELU.replace("tl.where(value < 0, 0, value)", "tl.rectify(value)")
 """Uses a function that Triton has not."""
 WRONG_TAIL = RELU.replace("inside = index < n", "inside = index < n - 1")
 """Leaves the last element out."""
-CHEAT = '''\
+CHEAT = """\
 import torch
 import triton
 import triton.language as tl
@@ -62,7 +62,7 @@ def unused(x):
 
 def kernel_function(self):
     return torch.relu(self)
-'''
+"""
 """Lets the library compute."""
 
 

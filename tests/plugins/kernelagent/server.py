@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -80,7 +81,7 @@ class Status:
 
 
 Script: TypeAlias = Callable[[Asked], Say | Status]
-PIECE = 400
+PIECE = 2000
 """Characters in one piece of a stream."""
 _ANTHROPIC_STOP = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 
@@ -142,7 +143,10 @@ class ModelServer:
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self._lock:
             asked = Asked(
-                path=handler.path, headers=dict(handler.headers), body=body, number=len(self.asked) + 1
+                path=handler.path,
+                headers={name.lower(): value for name, value in handler.headers.items()},
+                body=body,
+                number=len(self.asked) + 1,
             )
             self.asked.append(asked)
         wait_s = self._over_the_rate()
@@ -156,7 +160,8 @@ class ModelServer:
             return
         time.sleep(answer.after_s)
         if answer.hang_up_after == 0:
-            handler.connection.close()
+            handler.close_connection = True
+            handler.connection.shutdown(socket.SHUT_RDWR)
             return
         openai = handler.path.endswith("/chat/completions")
         if body.get("stream"):
