@@ -131,7 +131,7 @@ class GenerationSession(Generator, Protocol):
     run_name: str
     """Names the run; the same when an interrupted one is gone on with."""
 
-    def spending(self, operator: OperatorName) -> Spending | None:
+    def spending(self, operator: ProblemName) -> Spending | None:
         """Return what the operator took in this run so far; None if it was not worked on."""
         ...
 

@@ -28,7 +28,7 @@ from kagent_bench.model.identity import digest
 
 if TYPE_CHECKING:
     from kagent_bench.hooks.protocols import GenerationRequest, GenerationRun
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
     from kagent_bench.model.spending import Spending
 
 _HASTE_S = 5.0
@@ -45,7 +45,7 @@ class AgentSession:
         self._options = options
         self._store = store
         self._recorded = recorded
-        self._operators: dict[str, OperatorName] = {}
+        self._operators: dict[str, ProblemName] = {}
         self._open: set[str] = set()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -99,7 +99,7 @@ class AgentSession:
         self._tell(operator, result)
         return result
 
-    def spending(self, operator: OperatorName) -> Spending | None:
+    def spending(self, operator: ProblemName) -> Spending | None:
         """Return what an operator took in this run, None if it was not worked on."""
         return spending_of(self._store.ledger()).get(operator.folder)
 
@@ -146,7 +146,7 @@ class AgentSession:
         end = solution.end
         return GenerationResult(source=None, reason=end.reason, detail=end.detail, details=details), end.final
 
-    def _tell(self, operator: OperatorName, result: GenerationResult) -> None:
+    def _tell(self, operator: ProblemName, result: GenerationResult) -> None:
         ending = "A kernel was found." if result.source else f"No kernel: {result.reason}. {result.detail}"
         write_transcript(
             self._store, str(operator), operator.folder, _steps(self._store, operator.folder), ending

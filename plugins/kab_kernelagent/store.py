@@ -23,7 +23,7 @@ from kagent_bench.stores.paths import new_run_dir
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kagent_bench.model.names import OperatorName
+    from kagent_bench.model.names import ProblemName
 
 SCHEMA_VERSION = 1
 RUN_NAME, LOCK_NAME, LEDGER_NAME, SECRET_NAME = "run.json", ".lock", "ledger.jsonl", "judge_seed"
@@ -171,12 +171,12 @@ class RunStore:
         """Return the steps of an operator in their order."""
         return _read_lines(self.path / folder / STEPS_NAME)
 
-    def write_outcome(self, operator: OperatorName, outcome: Mapping[str, Any]) -> None:
+    def write_outcome(self, operator: ProblemName, outcome: Mapping[str, Any]) -> None:
         """Store how an operator ended."""
         (self.path / operator.folder).mkdir(exist_ok=True)
         self._write(self.path / operator.folder / OUTCOME_NAME, outcome)
 
-    def outcome(self, operator: OperatorName) -> dict[str, Any] | None:
+    def outcome(self, operator: ProblemName) -> dict[str, Any] | None:
         """Return how an operator ended, None if it has not."""
         try:
             found: dict[str, Any] = json.loads((self.path / operator.folder / OUTCOME_NAME).read_bytes())

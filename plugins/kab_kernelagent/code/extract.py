@@ -12,6 +12,8 @@ from kab_kernelagent.code.fences import Block, find_blocks
 from kab_kernelagent.code.names import UPSTREAM_NAME, export_as, exports, with_imports
 from kab_kernelagent.code.patch import apply_patch, looks_like_patch
 
+_MODULE_CLASS = "ModelNew"
+"""KernelBench's name for a module's replacement."""
 MAX_SOURCE_CHARS = 200_000
 """Characters of the largest kernel file that is judged; a larger one is no kernel but a flood."""
 _MAX_TRIES = 40
@@ -101,7 +103,7 @@ def _candidates(blocks: list[Block], text: str) -> list[str]:
 
 def _worth(source: str, wanted: str) -> tuple[int, int, int]:
     """Rank a readable text: whole files before parts, with a Triton kernel before without, single before joined."""
-    entry = exports(source, wanted) or exports(source, UPSTREAM_NAME)
+    entry = _has_entry(source, wanted) or exports(source, UPSTREAM_NAME)
     kernel = "triton.jit" in source or "@jit" in source
     return int(entry and kernel), int(entry), int(kernel)
 
@@ -157,10 +159,15 @@ def _unreadable(source: str, *, cut_off: bool) -> Extracted:
 
 def _finished(source: str, wanted: str) -> Extracted:
     named = export_as(source, wanted)
-    if not exports(named, wanted):
+    if not _has_entry(named, wanted):
         detail = f"The code has no function `{wanted}`."
         return Extracted(source=None, lack=Lack.NO_ENTRY, detail=detail)
     return Extracted(source=with_imports(named).strip("\n") + "\n")
+
+
+def _has_entry(source: str, wanted: str) -> bool:
+    """Return whether the file exports what is called; a module's may be a class ``ModelNew`` as well."""
+    return exports(source, wanted) or (wanted == UPSTREAM_NAME and exports(source, _MODULE_CLASS))
 
 
 def _error(source: str) -> SyntaxError | None:

@@ -116,7 +116,7 @@ def test_what_is_no_reply_is_broken(serve: Serve, provider: str, *, stream: bool
     """JSON of another shape, and no JSON at all."""
     for body in (b"{}", b"[1, 2", b'{"choices": [], "content": null}'):
         with pytest.raises(CallFailedError) as caught:
-            _call(serve(lambda _, body=body: Status(code=200, body=body)), provider, stream=stream)  # type: ignore[misc]
+            _call(serve(lambda _, body=body: Status(code=200, body=body)), provider, stream=stream)
 
         assert caught.value.outcome in {CallOutcome.BROKEN, CallOutcome.CONNECTION}
 
