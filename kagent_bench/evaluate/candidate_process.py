@@ -229,6 +229,8 @@ class Candidate:
 
     def _reap(self) -> int:
         if self._status is None:
+            # Waited for here, because the server serves one request at a time, also those of other workers.
+            _ended_within(self._pidfd, KILL_GRACE_S)
             self._status = self._server.reap(self._pid)
         return self._status
 

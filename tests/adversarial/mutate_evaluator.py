@@ -28,6 +28,7 @@ MODULES = tuple(
 SHORTCUTS = frozenset(
     [
         "before == after",
+        "self.tally.survivors is not None and (not self.tally.survivors)",
         "self._finite and bool(torch.isfinite(got).all())",
         "eager.is_floating_point() or eager.is_complex()",
     ]

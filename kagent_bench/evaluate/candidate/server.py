@@ -26,6 +26,7 @@ import triton.compiler.code_generator
 import triton.language
 
 from kagent_bench.evaluate.candidate import runner
+from kagent_bench.evaluate.candidate.huge_pages import use_huge_pages
 from kagent_bench.evaluate.protocol import Channel, Closed
 
 _PR_SET_PDEATHSIG = 1
@@ -142,6 +143,7 @@ def main() -> None:
     atexit.register(clean)  # children leave by os._exit, which does not come here
     with contextlib.suppress(Closed):
         channel.send({"ready": True, "triton": triton.__version__, "numpy": np.__version__})
+        use_huge_pages()
         server.serve()
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,14 +40,31 @@ class Oracle:
         self._arena: Arena | None = None
         self._judge: CaseJudge | None = None
         self._call: dict[str, Any] = {}
+        self._spent_s = {"reference": 0.0, "comparison": 0.0}
         self._program: ProgramRun | None = None
         self._declared: frozenset[str] = frozenset()
 
     def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Answer one request; returns the message and the descriptors that go with it."""
-        return {"hello": self._hello, "kernel": self._kernel, "open": self._open, "judge": self._judge_reply}[
-            request["do"]
-        ](request)
+        return {
+            "hello": self._hello,
+            "kernel": self._kernel,
+            "open": self._open,
+            "judge": self._judge_reply,
+            "spent": self._tell_spent,
+        }[request["do"]](request)
+
+    def _tell_spent(self, _: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Tell the processor time, in seconds, that references and comparisons took so far."""
+        return dict(self._spent_s), ()
+
+    @contextmanager
+    def _spending(self, on: str) -> Iterator[None]:
+        started = time.process_time()
+        try:
+            yield
+        finally:
+            self._spent_s[on] += time.process_time() - started
 
     def _hello(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Take the run's settings; tell what machine this is."""
@@ -93,7 +113,8 @@ class Oracle:
                 return self._ended("not_judged", "unknown_operator", detail), ()
             semantics = semantics_of(case.operator)
             self._judge = CaseJudge(case, request["kind"], operator, semantics, self._settings)
-        finding = self._judge.open()
+        with self._spending("reference"):
+            finding = self._judge.open()
         if finding is not None:
             return self._finish(finding), ()
         layout = self._judge.layout
@@ -119,10 +140,13 @@ class Oracle:
         judge, arena = self._judge, self._arena
         assert judge is not None
         assert arena is not None
-        finding = judge.judge(request["reply"], arena)
+        with self._spending("comparison"):
+            finding = judge.judge(request["reply"], arena)
         if finding is not None:
             return self._finish(finding), ()
-        if judge.advance():
+        with self._spending("reference"):
+            goes_on = judge.advance()
+        if goes_on:
             judge.fill(arena)
             return {"state": "next"}, ()
         return self._finish(judge.conclude()), ()

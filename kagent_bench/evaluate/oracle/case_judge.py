@@ -287,6 +287,8 @@ class CaseJudge:
 
     def _strike_controls(self, targets: list[_Target]) -> None:
         assert self._round is not None
+        if self.tally.survivors is not None and not self.tally.survivors:
+            return
         tensors = [
             reference.build(spec, self._round.storages, torch.device("cpu"), wide=False)
             for _, spec in contract.named_tensors(self._case, self._argument_names)
