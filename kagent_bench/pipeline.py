@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.selection import Selection
     from kagent_bench.model.summary import RunSummary
+    from kagent_bench.suites.tracing.record import Recording
 
 _SILENT = Silent()
 _NO_ARTEFACTS = frozenset({"absent", "not_set_up"})
@@ -196,6 +197,49 @@ def run(
         generate=generate(resolved, catalog, progress),
         evaluate=evaluate(resolved, catalog, progress, fresh=fresh, command=command),
     )
+
+
+def trace(
+    target: str,
+    output: Path,
+    progress: Progress = _SILENT,
+    *,
+    arguments: tuple[str, ...] = (),
+    name: str = "",
+    training: bool = False,
+    execution: str = "auto",
+    as_dtype: str = "",
+) -> Recording:
+    """Run a user's model and write the trace of its operator calls.
+
+    Args:
+        target: ``module:callable``, a file with ``Model`` and ``get_inputs``, or a script.
+        output: the new trace file.
+        progress: told what goes on.
+        arguments: of a script.
+        name: what the trace calls the model; empty for the target's own name.
+        training: backward as well as forward.
+        execution: ``fake``, ``real`` or ``auto``.
+        as_dtype: change model and inputs to it first; empty for none.
+
+    Raises:
+        UsageError: an option cannot be used, the file exists, or the target raised.
+    """
+    from kagent_bench.suites.trace.export import refuse_output, write_trace
+    from kagent_bench.suites.tracing.record import TraceOptions, record
+
+    refuse_output(output)
+    options = TraceOptions(
+        target=target,
+        arguments=arguments,
+        name=name,
+        training=training,
+        execution=execution,
+        as_dtype=as_dtype,
+    )
+    recording = record(options, progress.tell)
+    write_trace(recording.trace, output)
+    return recording
 
 
 def _refuse_contradictions(resolved: ResolvedSettings, *, cases: Collection[str], fresh: bool) -> None:

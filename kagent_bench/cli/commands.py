@@ -16,6 +16,7 @@ COMMANDS = {
     "report": "Report a stored run.",
     "run": "Set up, generate, evaluate and report.",
     "list": "List names, operators and cases.",
+    "trace": "Record the operator calls of a model as a suite.",
     "plugins": "List the installed plugins.",
     "doctor": "Say what this machine can judge.",
     "selftest": "Show what this installation catches.",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kagent_bench.model.json_values import json_value
 from kagent_bench.model.record import SCHEMA_VERSION, CaseRecord
 from kagent_bench.model.verdict import FINE, OperatorVerdict
-
-if TYPE_CHECKING:
-    from kagent_bench.model.spending import Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +38,6 @@ class OperatorSummary:
     device: str
     coverage: Mapping[str, float] = field(default_factory=dict)
     """Of a judged module: share of ``operators``, ``flops`` and ``bytes`` that runs in authored kernels."""
-    spending: Spending | None = None
-    """What language models took to write the kernel, failed attempts at it included; None where unknown."""
     kernel_sha256: str | None
     """None where there is no kernel."""
     kernel_path: str | None
@@ -61,8 +56,7 @@ class RunSummary:
     """What ``run.json`` holds: settings with origins, versions, device, suite, times, command, notes; the
     selection as counts; and the run folder as ``folder`` (as it was given) and ``name``."""
     scores: Mapping[str, Any]
-    """``ours`` (whole selection and attempted only), ``backendbench``, ``verdicts`` and ``statuses`` counts, and
-    ``spending`` (None where no language model wrote)."""
+    """``ours`` (whole selection and attempted only), ``backendbench``, ``verdicts`` and ``statuses`` counts."""
     operators: tuple[OperatorSummary, ...]
     """In the order of the selection."""
     cases: tuple[CaseRecord, ...]

@@ -19,7 +19,6 @@ from kagent_bench.report.wording import (
     passed_of_judged,
     run_line,
     score_rows,
-    spending_cells,
     title,
     worst_error,
 )
@@ -93,7 +92,6 @@ def _operators(summary: RunSummary) -> list[str]:
     timed = not interpreted(summary)
     columns = ["operator", "verdict", "reason", "passed", "not judged", "skipped", "worst error"]
     columns += ["BackendBench says", "device"]
-    columns += ["calls", "tokens", "cost"] if summary.scores.get("spending") else []
     rows = []
     for item in summary.operators:
         row = [
@@ -107,7 +105,6 @@ def _operators(summary: RunSummary) -> list[str]:
             backendbench_says(item),
             markdown_text(item.device),
         ]
-        row += spending_cells(item) if summary.scores.get("spending") else ()
         rows.append([*row, ratio(item.speedup)] if timed else row)
     return ["## Operators", "", *_table([*columns, "speedup"] if timed else columns, rows)]
 

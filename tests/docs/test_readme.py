@@ -61,6 +61,7 @@ def test_there_are_commands() -> None:
         "report",
         "run",
         "list",
+        "trace",
         "plugins",
         "doctor",
         "selftest",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,6 +35,8 @@ PLAIN = UniformValues(low=-2.0, high=2.0)
 PLAIN_INTEGERS = {"bool": (0, 1), "uint8": (0, 9), "uint16": (0, 9), "uint32": (0, 9), "uint64": (0, 9)}
 """Integers of dtypes that have no negative ones, or only two."""
 SIGNED_INTEGERS = (-9, 9)
+_QUOTED_DEVICE = re.compile(r"(?:torch\.)?device\((?:type=)?['\"]?([a-z]+).*\)")
+"""A device that a recorder wrote into quotes once more."""
 _NAMES = {name: name for name in DTYPE_ABBREVIATIONS} | {
     short: name for name, short in DTYPE_ABBREVIATIONS.items()
 }
@@ -196,7 +199,7 @@ class Draft:
         if isinstance(value, tuple):
             return tuple(self._placed(name, item) for item in value)
         if isinstance(value, str) and name == "device":
-            return device_symbol(value)
+            return device_symbol(_QUOTED_DEVICE.sub(r"\1", value))
         if isinstance(value, str) and name == "dtype" and value in _NAMES:
             return SymbolSpec(kind="dtype", name=_NAMES[value])
         return value

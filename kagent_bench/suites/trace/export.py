@@ -43,12 +43,7 @@ def write_trace(trace: Trace, path: Path) -> None:
         UsageError: the name says no format, the file exists, or pyarrow is needed and not installed.
         InputError: the file cannot be written.
     """
-    if not path.name.endswith(SUFFIXES):
-        message = f"{path} says no format by its name"
-        raise UsageError(message, hint=f"traces end in {', '.join(SUFFIXES)}")
-    if path.exists():
-        message = f"{path} exists"
-        raise UsageError(message, hint="name a new file, or delete that one")
+    refuse_output(path)
     if path.suffix == parquet_file.SUFFIX:
         parquet_file.write_parquet(trace, path)
         return
@@ -62,6 +57,20 @@ def write_trace(trace: Trace, path: Path) -> None:
     except OSError as error:
         message = f"cannot write {path}: {error.strerror}"
         raise InputError(message, hint="name a file in a folder that exists") from error
+
+
+def refuse_output(path: Path) -> None:
+    """Refuse a file that cannot be written as a trace.
+
+    Raises:
+        UsageError: the name says no format, or the file exists.
+    """
+    if not path.name.endswith(SUFFIXES):
+        message = f"{path} says no format by its name"
+        raise UsageError(message, hint=f"traces end in {', '.join(SUFFIXES)}")
+    if path.exists():
+        message = f"{path} exists"
+        raise UsageError(message, hint="name a new file, or delete that one")
 
 
 def _calls(selection: Selection) -> Iterator[TracedCall]:

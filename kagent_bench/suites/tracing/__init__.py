@@ -1,0 +1,1 @@
+"""Tracing: records the operator calls of a user's own model as a trace."""
