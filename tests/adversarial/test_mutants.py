@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,16 @@ def test_every_mutant_lacks_something(module: str) -> None:
     assert original not in sources
 
 
-@pytest.mark.slow
+@pytest.mark.timeout(LIMIT_S)
+@pytest.mark.parametrize("module", MODULES)
+def test_a_lost_check_is_noticed(module: str, tmp_path: Path) -> None:
+    """Of each module one check, another for each text of the module, is lost; ``make mutants`` tries them all."""
+    chosen = list(mutants(module))
+    mutant = chosen[zlib.crc32((ROOT / module).read_bytes()) % len(chosen)]
+    assert not survives(mutant, checkout(tmp_path)), f"{mutant.line}: {mutant.what}"
+
+
+@pytest.mark.exhaustive
 @pytest.mark.timeout(LIMIT_S)
 @pytest.mark.parametrize("module", MODULES)
 def test_every_mutant_is_noticed(module: str, tmp_path: Path) -> None:
