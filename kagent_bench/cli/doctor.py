@@ -16,6 +16,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     context: typer.Context,
     device: options.Device = None,
+    measure: options.Measure = False,
     config: options.ConfigFile = None,
     as_json: options.AsJson = False,
     verbose: options.Verbose = False,
@@ -26,9 +27,14 @@ def doctor(
     Device, versions, containment, and what can and cannot be judged here.
     """
     from kagent_bench.cli.invocation import invocation
-    from kagent_bench.evaluate.doctor import examine
+    from kagent_bench.evaluate.doctor import examine, measure_device
+    from kagent_bench.report.units import rates
 
     with invocation(context) as call:
+        if measure:
+            name, figures = measure_device(call.resolved)
+            emit_json({"device": name, **figures}) if as_json else emit(f"{name}: {rates(figures)}")
+            return
         found = examine(call.resolved)
     if as_json:
         emit_json(found.to_json())

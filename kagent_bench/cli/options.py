@@ -106,6 +106,45 @@ Device = Annotated[
         help="auto, cuda, cuda:N, xpu, xpu:N or cpu (Triton's interpreter).",
     ),
 ]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--devices",
+        metavar="A,B",
+        show_default=False,
+        help="Several devices of this host, one kernel on each at a time, as cuda:0,cuda:1 or all.",
+    ),
+]
+Measure = Annotated[
+    bool, typer.Option("--measure", help="Measure the device's bandwidth and matrix rate, and keep them.")
+]
+Performance = Annotated[
+    str | None,
+    typer.Option(
+        "--performance",
+        metavar="auto|on|off",
+        show_default=False,
+        help="Time the cases that passed: auto on a GPU, on also elsewhere (host times only), off.",
+    ),
+]
+Baseline = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baseline",
+        metavar="NAME",
+        show_default=False,
+        help="What kernels are timed against: eager always, torch-compile beside it.",
+    ),
+]
+KernelTime = Annotated[
+    int | None,
+    typer.Option(
+        "--kernel-time",
+        metavar="N",
+        show_default=False,
+        help="Also time the kernels of N calls by the driver's trace; 0 for none.",
+    ),
+]
 Policy = Annotated[
     str | None,
     typer.Option(

@@ -40,7 +40,7 @@ class Key:
     above: float | None = None
     """The value must be greater than this."""
     pattern: str | None = None
-    """Regular expression that a text must match in full."""
+    """Regular expression that a text, or each name of a list, must match in full."""
     allowed: str = ""
     """What the pattern allows, in words."""
 
@@ -61,7 +61,10 @@ class Key:
                 return f"must be at least {self.minimum:g}"
             if self.above is not None and not self.above < value < float("inf"):
                 return f"must be a finite number greater than {self.above:g}"
-        if isinstance(value, str) and self.pattern is not None and not re.fullmatch(self.pattern, value):
+        texts = value if isinstance(value, list | tuple) else [value]
+        if self.pattern is not None and any(
+            isinstance(text, str) and not re.fullmatch(self.pattern, text) for text in texts
+        ):
             return f"must be {self.allowed}"
         return None
 
@@ -120,6 +123,13 @@ KEYS = (
         allowed="auto, cpu, cuda, cuda:N, xpu or xpu:N",
     ),
     Key(
+        path="evaluate.devices",
+        kind=Kind.NAMES,
+        flag="--devices",
+        pattern=r"all|(cuda|xpu):\d+",
+        allowed="cuda:N or xpu:N, several with commas, or all",
+    ),
+    Key(
         path="evaluate.policy",
         kind=Kind.TEXT,
         flag="--policy",
@@ -146,6 +156,21 @@ KEYS = (
     Key(path="evaluate.kernel_timeout_s", kind=Kind.NUMBER, flag="--kernel-timeout", above=0),
     Key(path="evaluate.memory_limit_mib", kind=Kind.WHOLE, flag="--memory-limit", minimum=1),
     Key(path="evaluate.output_limit_kib", kind=Kind.WHOLE, flag="--output-limit", minimum=1),
+    Key(
+        path="evaluate.performance",
+        kind=Kind.TEXT,
+        flag="--performance",
+        pattern="auto|on|off",
+        allowed="auto, on or off",
+    ),
+    Key(
+        path="evaluate.baseline",
+        kind=Kind.NAMES,
+        flag="--baseline",
+        pattern="eager|torch-compile",
+        allowed="eager or torch-compile",
+    ),
+    Key(path="evaluate.kernel_time_calls", kind=Kind.WHOLE, flag="--kernel-time", minimum=0),
     Key(path="tolerance", kind=Kind.TOLERANCE, flag="--tolerance"),
 )
 """Every setting but the generators' own tables, in the order of the schema."""

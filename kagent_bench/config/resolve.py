@@ -44,8 +44,10 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
     data = asdict(settings)
     data["base_dir"] = str(settings.base_dir)
     data["run_dir"] = None if settings.run_dir is None else str(settings.run_dir)
-    for name in ("ops", "dtype", "suite_file", "kind", "traced_model"):
-        data["selection"][name] = list(data["selection"][name])
+    for section in ("selection", "evaluate"):
+        for name, value in data[section].items():
+            if isinstance(value, tuple):
+                data[section][name] = list(value)
     return data
 
 

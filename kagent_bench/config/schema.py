@@ -66,6 +66,8 @@ class EvaluateSettings:
 
     device: str = "auto"
     """``auto``, ``cuda``, ``cuda:1``, ``xpu`` or ``cpu`` (Triton's interpreter)."""
+    devices: tuple[str, ...] = ()
+    """Several devices of this host, one kernel on each at a time; ``all`` for all of a kind; over ``device``."""
     policy: str = "strict"
     """``strict`` rejects kernels that let the library compute; ``report`` only labels them."""
     compile_target: str = "cuda:90:32"
@@ -84,6 +86,13 @@ class EvaluateSettings:
     """Memory that a candidate may take on top of what it starts with (host memory)."""
     output_limit_kib: int = 64
     """Captured output (stdout and stderr) that is kept of each candidate."""
+    performance: str = "auto"
+    """``auto`` times the cases that passed where there is a GPU; ``on`` records host times elsewhere, which make no
+    speedup; ``off`` times nothing."""
+    baseline: tuple[str, ...] = ("eager",)
+    """What kernels are timed against: ``eager`` always, ``torch-compile`` beside it if named."""
+    kernel_time_calls: int = 0
+    """Calls whose kernels are also timed by the driver's trace (CUPTI); 0 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.config.environment import cache_root
 from kagent_bench.config.files import configs_dir
-from kagent_bench.errors import KabError
+from kagent_bench.errors import KabError, UsageError
 from kagent_bench.evaluate.containment import probe
 from kagent_bench.evaluate.session import Session
+from kagent_bench.evaluate.timing.peaks import store_measured
 from kagent_bench.version import installed_version
 
 if TYPE_CHECKING:
@@ -112,6 +113,22 @@ def examine(resolved: ResolvedSettings) -> DoctorReport:
         problems=tuple(problems),
         folders={"configs": str(configs_dir()), "cache": str(cache_root() / "kagent-bench")},
     )
+
+
+def measure_device(resolved: ResolvedSettings) -> tuple[str, Mapping[str, Any]]:
+    """Measure the device's bandwidth and matrix rate and keep them; returns its name and the figures.
+
+    Raises:
+        UsageError: there is no device to measure.
+    """
+    with Session(resolved.settings) as session:
+        name = session.machine["name"]
+        if session.machine["interpreter"]:
+            message = "there is no device to measure (asked for by --measure)"
+            raise UsageError(message, hint="run kab doctor --measure on the machine with the GPU")
+        found, _ = session.oracle(0).request({"do": "measure"})
+    store_measured(name, found["bytes_per_s"], found["flops_per_s"])
+    return name, found
 
 
 def _containment(problems: list[str]) -> tuple[Mapping[str, Any], tuple[str, ...]]:

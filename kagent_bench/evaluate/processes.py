@@ -121,7 +121,8 @@ class Oracle:
         self.machine: dict[str, Any] | None = None
 
     def _start(self) -> Helper:
-        return Helper(self.MODULE, interpreter=True, own_environment=self._own_environment)
+        # Only torch.compile as a baseline uses Triton here, and there it is to compile.
+        return Helper(self.MODULE, interpreter=False, own_environment=self._own_environment)
 
     def greet(self) -> dict[str, Any]:
         """Send the settings and return the machine's description.

@@ -67,7 +67,7 @@ def evaluate_selection(
     kernels.operators()
     found = {item.operator: kernel for item in selection.operators if (kernel := kernels.find(item.operator))}
     executor = catalog.executors.load(settings.evaluate.executor, asked_by="--executor")
-    with Session(settings, secret_paths=[settings.base_dir]) as session:
+    with Session(settings, secret_paths=[settings.base_dir], times=True) as session:
         context = _context(resolved, selection, session.machine)
         fingerprint = digest(
             context | {"base_dir": str(settings.base_dir.resolve()), "cases": _case_ids(selection)}

@@ -14,10 +14,13 @@ from kagent_bench.evaluate.compile_check import CompileServer
 from kagent_bench.evaluate.processes import ForkServer, Oracle, looks_like_gpu_machine
 from kagent_bench.evaluate.self_test.ability import Ability, examine
 from kagent_bench.evaluate.supervisor import JudgeSettings, Supervisor
+from kagent_bench.evaluate.timing.conductor import TimingSettings
+from kagent_bench.evaluate.timing.device_lock import lock_path
+from kagent_bench.evaluate.timing.peaks import peaks_of
 from kagent_bench.evaluate.tolerance import tolerance_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from typing_extensions import Self
@@ -33,20 +36,23 @@ MIB = 1 << 20
 class Session:
     """Helpers that live as long as this context; supervisors are handed out by worker index."""
 
-    def __init__(self, settings: Settings, *, secret_paths: Iterable[Path] = ()) -> None:
+    def __init__(self, settings: Settings, *, secret_paths: Iterable[Path] = (), times: bool = False) -> None:
         """Describe a session; helpers start on entering it.
 
         Args:
             settings: the resolved settings.
             secret_paths: files and folders that candidates must not reach, besides the caches.
+            times: whether cases that passed are timed, if the settings and the machine allow.
         """
         self._settings = settings
         self._secret_paths = [*secret_paths, cache_root()]
         self._seed = secrets.token_bytes(32)
+        self._times = times
         self._environment = process_environment()
         self._oracles: dict[int, Oracle] = {}
         self._supervisors: dict[int, Supervisor] = {}
         self._lock = threading.Lock()
+        self._devices: tuple[str, ...] = settings.evaluate.devices or (settings.evaluate.device,)
         self._server: ForkServer | None = None
         self._compile_server: CompileServer | None = None
         self.machine: dict[str, Any] = {}
@@ -65,7 +71,11 @@ class Session:
             wants_cpu = self._settings.evaluate.device == "cpu"
             guess = wants_cpu or not looks_like_gpu_machine()
             self._server = ForkServer(self._environment, interpreter=guess)
-            self.machine = self._oracle(0).machine or {}
+            if "all" in self._devices:
+                self._devices = ("auto",)
+            self.machine = self.oracle(0).machine or {}
+            if self._settings.evaluate.devices == ("all",):
+                self._devices = tuple(self.machine["devices"])
             if self.machine["interpreter"] is not guess:
                 self._server.stop()
                 self._server = ForkServer(self._environment, interpreter=not guess)
@@ -116,10 +126,10 @@ class Session:
 
     @property
     def n_workers(self) -> int:
-        """Kernels judged at a time: one per core on the CPU, one on a device."""
-        if self._settings.num_workers:
-            return self._settings.num_workers
-        return len(os.sched_getaffinity(0)) if self.machine.get("interpreter") else 1
+        """Kernels judged at a time: on the CPU one per core if not set otherwise, else one on each device."""
+        if self.machine.get("interpreter"):
+            return self._settings.num_workers or len(os.sched_getaffinity(0))
+        return len(self._devices)
 
     def supervisor(self, worker: int) -> Supervisor:
         """Return the supervisor of a worker, made at its first use."""
@@ -127,7 +137,8 @@ class Session:
             known = self._supervisors.get(worker)
         if known is not None:
             return known
-        oracle = self._oracle(worker)
+        oracle = self.oracle(worker)
+        machine = oracle.machine or {}
         assert self._server is not None
         evaluate = self._settings.evaluate
         limits = CandidateLimits(
@@ -140,6 +151,8 @@ class Session:
         judge_settings = JudgeSettings(
             limits=limits,
             kernel_timeout_s=evaluate.kernel_timeout_s,
+            timing=self._timing(machine),
+            device_lock=lock_path(machine["identity"]),
             strict=evaluate.policy == "strict",
             unjudgeable=self.ability.unjudgeable() if self.ability else {},
         )
@@ -149,7 +162,28 @@ class Session:
         with self._lock:
             return self._supervisors.setdefault(worker, made)
 
-    def _oracle(self, worker: int) -> Oracle:
+    def _timing(self, machine: Mapping[str, Any]) -> TimingSettings | None:
+        """Return how cases are timed on a machine, None if they are not."""
+        evaluate = self._settings.evaluate
+        if not self._times or evaluate.performance == "off":
+            return None
+        if machine["interpreter"] and evaluate.performance != "on":
+            return None
+        return TimingSettings(peaks=peaks_of(machine["name"]), trace_calls=evaluate.kernel_time_calls)
+
+    @property
+    def server(self) -> ForkServer:
+        """The fork server, while the session is open."""
+        assert self._server is not None
+        return self._server
+
+    def oracle(self, worker: int) -> Oracle:
+        """Return the oracle of a worker, started at its first use.
+
+        Raises:
+            UsageError: its device is not there.
+            HarnessFault: it does not start.
+        """
         with self._lock:
             known = self._oracles.get(worker)
         if known is not None:
@@ -159,13 +193,14 @@ class Session:
         hello = {
             "do": "hello",
             "seed": self._seed.hex(),
-            "device": evaluate.device,
+            "device": self._devices[worker % len(self._devices)],
             "limits": {
                 dtype: {"relative": item.relative, "accumulated": item.accumulated}
                 for dtype, item in limits.items()
             },
             "rounds": evaluate.rounds,
             "policy": evaluate.policy,
+            "baselines": list(evaluate.baseline),
         }
         oracle = Oracle(hello, self._environment, case_timeout_s=REFERENCE_TIMEOUT_S)
         with self._lock:

@@ -6,6 +6,7 @@ times; what is left then is ``not_run``. The candidate's failure is data; a harn
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,8 @@ from kagent_bench.evaluate.candidate_process import Candidate, CandidateLimits, 
 from kagent_bench.evaluate.compile_check import CompileCheck, LaunchKind
 from kagent_bench.evaluate.module_job import for_candidate, for_oracle
 from kagent_bench.evaluate.processes import HelperLost, close_quietly
+from kagent_bench.evaluate.timing.conductor import Conductor
+from kagent_bench.evaluate.timing.device_lock import device_lock
 from kagent_bench.model.call_text import call_text
 from kagent_bench.model.identity import encode_case
 from kagent_bench.model.record import CaseRecord
@@ -22,12 +25,15 @@ from kagent_bench.model.verdict import CLAIMED_LIMIT, CaseStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from kagent_bench.evaluate.compile_check import CompileServer
     from kagent_bench.evaluate.processes import ForkServer, Oracle
+    from kagent_bench.evaluate.timing.conductor import TimingSettings
     from kagent_bench.model.case import Case
     from kagent_bench.model.kernel import Kernel
     from kagent_bench.model.program import Module
+    from kagent_bench.model.timing import CaseTiming
 
 DEVICE_FAULT = "device_fault"
 """What a candidate calls a fault after which its device is lost to it."""
@@ -78,6 +84,10 @@ class JudgeSettings:
     """Whether a kernel whose results are right without its launches, or that does not compile, is rejected."""
     unjudgeable: Mapping[str, str] = field(default_factory=dict)
     """Case dtypes that this machine cannot judge, and why."""
+    timing: TimingSettings | None = None
+    """How cases that passed are timed; None if they are not."""
+    device_lock: Path | None = None
+    """File that is locked while the device is timed, so that only one process of this machine does so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +99,8 @@ class _Ended:
     detail: str = ""
     tally: Mapping[str, Any] = field(default_factory=dict)
     first_call_s: float | None = None
+    timing: CaseTiming | None = None
+    untimed: str = ""
     kinds: frozenset[LaunchKind] = frozenset()
     """The launches of the first round, as the candidate names them."""
     call: Mapping[str, Any] | None = None
@@ -190,6 +202,7 @@ class Supervisor:
                     if self._unhaunted and _is_proof(keyed.case, ended):
                         self._unhaunted = False
                         ended = self._try_without_launches(job, keyed.case, deadline) or ended
+                    ended = self._time(candidate, job.kind, keyed.case, ended, deadline)
                     yield keyed, ended, time.monotonic() - started
             finally:
                 self.printed = candidate.printed()
@@ -217,6 +230,33 @@ class Supervisor:
             "the result is right although no launch did anything: something else than the kernels computes it"
         )
         return _Ended(status=CaseStatus.REJECTED, reason="decoy_kernel", detail=detail, tally=replayed.tally)
+
+    def _time(self, candidate: Candidate, kind: str, case: Case, ended: _Ended, deadline: float) -> _Ended:
+        """Time a case that passed; what the timed calls show can still end it otherwise."""
+        settings = self._settings.timing
+        if settings is None or kind != "value" or ended.status is not CaseStatus.PASSED:
+            return ended
+        lock = self._settings.device_lock
+        with device_lock(lock) if lock else contextlib.nullcontext():
+            try:
+                outcome = Conductor(self._oracle, settings).time_case(
+                    candidate, case, deadline, first_s=ended.first_call_s
+                )
+            except Died as death:
+                return replace(
+                    ended,
+                    status=CaseStatus.CRASHED,
+                    reason=death.reason,
+                    detail=f"while timed: {death.detail}",
+                )
+            except TimedOut:
+                return replace(
+                    ended, status=CaseStatus.TIMEOUT, reason="timed_call", detail="a timed call hung"
+                )
+        timed = replace(ended, timing=outcome.timing, untimed=outcome.untimed)
+        if not outcome.status:
+            return timed
+        return replace(timed, status=CaseStatus(outcome.status), reason=outcome.reason, detail=outcome.detail)
 
     def _announce(self, job: KernelJob) -> None:
         """Tell the oracle that another candidate process begins, and of which problem."""
@@ -353,6 +393,8 @@ class Supervisor:
             library_calls=tuple(map(_plain, tally.get("library_calls", ())[:MAX_CALL_NAMES])),
             first_call_s=ended.first_call_s,
             duration_s=duration,
+            timing=ended.timing,
+            untimed=_plain(ended.untimed),
             **{f"coverage_{name}": share for name, share in tally.get("coverage", {}).items()},
         )
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kagent_bench.model.timing import CaseTiming
 from kagent_bench.model.verdict import CaseStatus, JudgedCase
 
 SCHEMA_VERSION = 1
@@ -71,6 +72,10 @@ class CaseRecord:
     """Host time of the first call on this case, compilation included."""
     duration_s: float = 0.0
     """Time that judging took, all rounds."""
+    timing: CaseTiming | None = None
+    """How fast it is, of a passed case that was timed."""
+    untimed: str = ""
+    """Why a passed case was not timed though timing was asked for: a reason code, a colon, words."""
 
     def judged(self) -> JudgedCase:
         """Return what the verdict rule needs."""
@@ -86,6 +91,7 @@ class CaseRecord:
         data["dropped_rounds"] = list(self.dropped_rounds)
         data["library_calls"] = list(self.library_calls)
         data["survivors"] = list(self.survivors)
+        data["timing"] = self.timing.to_json() if self.timing else None
         return data
 
     @classmethod
@@ -100,6 +106,8 @@ class CaseRecord:
         known["dropped_rounds"] = tuple(known.get("dropped_rounds", ()))
         known["library_calls"] = tuple(known.get("library_calls", ()))
         known["survivors"] = tuple(known.get("survivors", ()))
+        if known.get("timing") is not None:
+            known["timing"] = CaseTiming.from_json(known["timing"])
         for name in _FLOATS:
             if isinstance(known.get(name), str):
                 known[name] = float(known[name])

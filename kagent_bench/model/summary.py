@@ -34,7 +34,22 @@ class OperatorSummary:
     nan_count: int | None = None
     """Most NaN elements in one case that the reference does not have; None where nothing was compared."""
     speedup: float | None
-    """Geometric mean over the timed cases; None where nothing was timed. Never 1.0 for a failure."""
+    """Geometric mean over the timed cases that count, of a correct operator; None where there is none. Never 1.0 for
+    a failure. Launch-bound and noisy cases do not count."""
+    speedup_low: float | None = None
+    """Geometric mean of the lower ends of those cases' intervals."""
+    speedup_high: float | None = None
+    """Of the upper ends."""
+    guaranteed_speedup: float | None = None
+    """The same with what the supervisor's clock bounds the kernel's time by."""
+    speedup_of_all_timed: float | None = None
+    """Launch-bound and noisy cases included."""
+    compile_speedup: float | None = None
+    """Against ``torch.compile``, where that was asked for."""
+    speed_of_light_share: float | None = None
+    """Geometric mean of the share of the device's peak."""
+    timed: Mapping[str, int] = field(default_factory=dict)
+    """``cases`` that were timed on a device, ``counted`` ones, and how many carry each note."""
     device: str
     coverage: Mapping[str, float] = field(default_factory=dict)
     """Of a judged module: share of ``operators``, ``flops`` and ``bytes`` that runs in authored kernels."""
@@ -73,5 +88,7 @@ class RunSummary:
             "warnings": list(self.warnings),
         }
         if cases:
-            data["cases"] = [record.to_json() for record in self.cases]
+            data["cases"] = [
+                record.to_json() for record in self.cases
+            ]  # with raw samples, from which all is derived
         return data

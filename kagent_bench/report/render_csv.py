@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kagent_bench.model.verdict import CaseStatus
 from kagent_bench.report.escape import csv_cell
+from kagent_bench.report.speed import speed_of
 
 if TYPE_CHECKING:
     from kagent_bench.model.record import CaseRecord
@@ -38,6 +39,15 @@ OWN_COLUMNS = (
     "kind",
     "device",
     "speedup",
+    "speedup_low",
+    "speedup_high",
+    "guaranteed_speedup",
+    "speedup_of_all_timed",
+    "compile_speedup",
+    "speed_of_light_share",
+    "timed_cases",
+    "counted_cases",
+    "launch_bound_cases",
     "total_cases",
     *(f"{status.value}_cases" for status in CaseStatus),
     "strong_cases",
@@ -48,6 +58,18 @@ OWN_COLUMNS = (
     "kernel_sha256",
     "kernel_path",
 )
+SPEED_COLUMNS = (
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "finding",
+    "candidate_s",
+    "reference_s",
+    "guaranteed_speedup",
+    "speed_of_light_share",
+    "speed_notes",
+)
+"""Of a timed case; seconds are medians."""
 CASE_COLUMNS = (
     "operator",
     "case_id",
@@ -72,6 +94,8 @@ CASE_COLUMNS = (
     "library_calls",
     "kernel_sha256",
     "key",
+    "untimed",
+    *SPEED_COLUMNS,
 )
 
 
@@ -86,14 +110,14 @@ class CsvFormat:
 
 
 def _operator_row(item: OperatorSummary) -> dict[str, object]:
-    theirs, counts = item.backendbench, item.counts
+    theirs, counts, timed = item.backendbench, item.counts, item.timed.get("cases", 0)
     return {
         "operator": item.op_name,
         "total_tests": theirs["total_tests"],
         "correctness_tests": theirs["total_tests"],
-        "performance_tests": 0,
+        "performance_tests": timed,
         "passed_correctness_tests": theirs["passed_tests"],
-        "passed_performance_tests": 0,
+        "passed_performance_tests": timed,
         "failed_correctness_tests": theirs["failed_tests"],
         "failed_performance_tests": 0,
         "correctness_rate": theirs["correctness_score"],
@@ -107,6 +131,15 @@ def _operator_row(item: OperatorSummary) -> dict[str, object]:
         "kind": item.kind,
         "device": item.device,
         "speedup": item.speedup,
+        "speedup_low": item.speedup_low,
+        "speedup_high": item.speedup_high,
+        "guaranteed_speedup": item.guaranteed_speedup,
+        "speedup_of_all_timed": item.speedup_of_all_timed,
+        "compile_speedup": item.compile_speedup,
+        "speed_of_light_share": item.speed_of_light_share,
+        "timed_cases": item.timed.get("cases", 0),
+        "counted_cases": item.timed.get("counted", 0),
+        "launch_bound_cases": item.timed.get("launch_bound", 0),
         "total_cases": counts["total"],
         **{f"{status.value}_cases": counts[status.value] for status in CaseStatus},
         "strong_cases": counts["strong"],
@@ -144,6 +177,26 @@ def _case_row(record: CaseRecord) -> dict[str, object]:
         "library_calls": " ".join(record.library_calls),
         "kernel_sha256": record.kernel_sha256,
         "key": record.key,
+        "untimed": record.untimed,
+        **_speed_cells(record),
+    }
+
+
+def _speed_cells(record: CaseRecord) -> dict[str, object]:
+    if record.timing is None:
+        return dict.fromkeys(SPEED_COLUMNS)
+    speed = speed_of(record.timing)
+    ratio = speed.ratio
+    return {
+        "speedup": ratio.value if ratio else None,
+        "speedup_low": ratio.low if ratio else None,
+        "speedup_high": ratio.high if ratio else None,
+        "finding": speed.finding.value if speed.finding else None,
+        "candidate_s": speed.candidate_s,
+        "reference_s": speed.reference_s,
+        "guaranteed_speedup": speed.guaranteed,
+        "speed_of_light_share": speed.light_share,
+        "speed_notes": " ".join(speed.notes),
     }
 
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from kagent_bench.model.verdict import CaseStatus
 from kagent_bench.report.escape import markdown_block, markdown_code, markdown_text
 from kagent_bench.report.reproduce import case_command, run_command
-from kagent_bench.report.units import ratio
+from kagent_bench.report.units import percentage
 from kagent_bench.report.wording import (
     NO_SPEEDUPS,
+    SPEED_NOTES,
     backendbench_says,
+    case_speed,
     failures,
     interpreted,
+    operator_speed,
     passed_of_judged,
     run_line,
     score_rows,
@@ -105,8 +108,20 @@ def _operators(summary: RunSummary) -> list[str]:
             backendbench_says(item),
             markdown_text(item.device),
         ]
-        rows.append([*row, ratio(item.speedup)] if timed else row)
-    return ["## Operators", "", *_table([*columns, "speedup"] if timed else columns, rows)]
+        light = percentage(item.speed_of_light_share)
+        rows.append([*row, operator_speed(item), light] if timed else row)
+    named = [*columns, "speedup", "speed of light"] if timed else columns
+    return ["## Operators", "", *_table(named, rows), *(_speed_notes(summary) if timed else [])]
+
+
+def _speed_notes(summary: RunSummary) -> list[str]:
+    """Say what the notes of timed cases mean, those that occur."""
+    found: dict[str, int] = defaultdict(int)
+    for item in summary.operators:
+        for name, count in item.timed.items():
+            found[name] += count
+    lines = [f"- `{name}`, {found[name]} cases: {text}" for name, text in SPEED_NOTES.items() if found[name]]
+    return ["", "What limits the times:", "", *lines] if lines else []
 
 
 def _failures(summary: RunSummary) -> list[str]:
@@ -157,7 +172,8 @@ def _different_first(records: Sequence[CaseRecord]) -> list[CaseRecord]:
 
 
 def _cases(summary: RunSummary) -> list[str]:
-    columns = ("operator", "case", "status", "reason", "dtype", "origin", "worst error", "call", "device")
+    columns = ["operator", "case", "status", "reason", "dtype", "origin", "worst error", "call", "device"]
+    columns += ["speed"] if any(record.timing is not None for record in summary.cases) else []
     rows = (
         (
             markdown_code(record.op_name),
@@ -169,6 +185,7 @@ def _cases(summary: RunSummary) -> list[str]:
             worst_error(record),
             markdown_code(record.call),
             markdown_text(record.device),
+            *([markdown_text(case_speed(record))] if columns[-1] == "speed" else []),
         )
         for record in summary.cases
     )

@@ -19,8 +19,10 @@ from kagent_bench.report.units import ratio
 from kagent_bench.report.wording import (
     NO_SPEEDUPS,
     backendbench_says,
+    case_speed,
     failures,
     interpreted,
+    operator_speed,
     passed_of_judged,
     run_line,
     score_rows,
@@ -114,7 +116,7 @@ def _operators(summary: RunSummary, width: int) -> Table:
             Text(passed_of_judged(item)),
             Text(worst_error(item, relative=wide)),
         ]
-        row += [Text(ratio(item.speedup))] if timed else []
+        row += [Text(operator_speed(item) if wide else ratio(item.speedup))] if timed else []
         row += [Text(backendbench_says(item)), Text(item.device)] if wide else []
         table.add_row(*row, Text(_shortened(one_line(why))))
     return table
@@ -123,6 +125,8 @@ def _operators(summary: RunSummary, width: int) -> Table:
 def _cases(summary: RunSummary, width: int) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     names = ["operator", "case", "status", "dtype", "worst error", "why"]
+    timed = any(record.timing is not None for record in summary.cases)
+    names += ["speed"] if timed else []
     if width >= _WIDE_FROM:
         names.insert(5, "device")
     for name in names:
@@ -136,7 +140,8 @@ def _cases(summary: RunSummary, width: int) -> Table:
             Text(worst_error(record, relative=width >= _WIDE_FROM)),
         ]
         row += [Text(record.device)] if width >= _WIDE_FROM else []
-        table.add_row(*row, Text(one_line(record.reason)))
+        row.append(Text(one_line(record.reason)))
+        table.add_row(*row, *([Text(one_line(case_speed(record)))] if timed else []))
     return table
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict
 from kagent_bench.report.backendbench import run_scores
-from kagent_bench.report.statistics import geometric_mean, perf_at_p, share
+from kagent_bench.report.statistics import geometric_mean, perf_at_p, perf_curve, share
 
 if TYPE_CHECKING:
     from kagent_bench.model.summary import OperatorSummary
@@ -44,6 +44,16 @@ def scores(operators: Sequence[OperatorSummary], *, p: float = DEFAULT_P) -> dic
             "correct_of_attempted": share(len(correct), len(attempted)),
             "timed_correct": sum(value is not None for value in speedups),
             "geomean_speedup_of_correct": geometric_mean(speedups),
+            "geomean_speedup_low": geometric_mean(item.speedup_low for item in correct),
+            "geomean_speedup_high": geometric_mean(item.speedup_high for item in correct),
+            "geomean_guaranteed_speedup": geometric_mean(item.guaranteed_speedup for item in correct),
+            "geomean_speedup_of_all_timed": geometric_mean(item.speedup_of_all_timed for item in correct),
+            "geomean_speedup_over_compile": geometric_mean(item.compile_speedup for item in correct),
+            "geomean_speed_of_light_share": geometric_mean(item.speed_of_light_share for item in correct),
+            "timed_cases": sum(item.timed.get("cases", 0) for item in operators),
+            "counted_cases": sum(item.timed.get("counted", 0) for item in correct),
+            "launch_bound_cases": sum(item.timed.get("launch_bound", 0) for item in operators),
+            "perf_curve": perf_curve(speedups, len(operators)),
             "perf_at_p": perf_at_p(speedups, len(operators), p=p),
             "p": p,
         },

@@ -55,6 +55,17 @@ def perf_at_p(speedups: Sequence[float | None], total: int, *, p: float = 1.0) -
     return share(sum(value > p for value in timed), total) if timed else None
 
 
+CURVE = (0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
+"""Thresholds of the stored perf@p curve; any other can be had from the operators' speedups."""
+
+
+def perf_curve(speedups: Sequence[float | None], total: int) -> dict[str, float] | None:
+    """Return perf@p at each threshold of ``CURVE`` by its text, None where nothing was timed."""
+    points = {f"{p:g}": perf_at_p(speedups, total, p=p) for p in CURVE}
+    known = {name: value for name, value in points.items() if value is not None}
+    return known or None
+
+
 def largest(values: Iterable[float | None]) -> float | None:
     """Return the worst error: NaN over infinity over the largest; None where nothing was compared."""
     worst: float | None = None

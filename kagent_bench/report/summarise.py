@@ -11,7 +11,8 @@ from kagent_bench.model.summary import OperatorSummary, RunSummary
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
 from kagent_bench.report.backendbench import operator_result
 from kagent_bench.report.scores import scores
-from kagent_bench.report.statistics import largest
+from kagent_bench.report.speed import speed_of
+from kagent_bench.report.statistics import arithmetic_mean, geometric_mean, largest
 from kagent_bench.stores.results import read_records
 from kagent_bench.stores.run_file import RunState, read_run
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from kagent_bench.report.speed import Speed
     from kagent_bench.stores.run_file import RunFile, SelectedCase, SelectedOperator
 
 INTERRUPTED = "interrupted"
@@ -105,6 +107,9 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         verdict, reason = OperatorVerdict.NOT_JUDGED, item.fault.reason
     elif verdict is OperatorVerdict.SKIPPED and not records and item.skipped:
         reason = FILTERED
+    speeds = [speed_of(record.timing) for record in records if record.timing is not None]
+    right = verdict is OperatorVerdict.CORRECT
+    counted = [speed for speed in speeds if speed.counts and right]
     return OperatorSummary(
         op_name=item.op_name,
         verdict=verdict,
@@ -112,16 +117,38 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         detail=_detail(item, verdict, reason, records),
         kind=item.kind,
         counts=_counts(records, filtered=sum(item.skipped.values())),
-        backendbench=operator_result(records if kernel else (), None),
+        backendbench=operator_result(
+            records if kernel else (),
+            arithmetic_mean(speed.ratio.value for speed in speeds if speed.ratio is not None),
+        ),
         max_abs_error=largest(record.max_abs_error for record in records),
         max_rel_error=largest(record.max_rel_error for record in records),
         nan_count=max((record.nan_count for record in records if record.nan_count is not None), default=None),
-        speedup=None,
+        speedup=geometric_mean(speed.ratio.value for speed in counted if speed.ratio),
+        speedup_low=geometric_mean(speed.ratio.low for speed in counted if speed.ratio),
+        speedup_high=geometric_mean(speed.ratio.high for speed in counted if speed.ratio),
+        guaranteed_speedup=geometric_mean(speed.guaranteed for speed in counted),
+        speedup_of_all_timed=geometric_mean(speed.ratio.value for speed in speeds if speed.ratio and right),
+        compile_speedup=geometric_mean(
+            other.value for speed in counted for name, other in speed.others.items()
+        ),
+        speed_of_light_share=geometric_mean(speed.light_share for speed in counted),
+        timed=_timed(speeds),
         coverage=_coverage(records),
         device=run.device_label,
         kernel_sha256=kernel.sha256 if kernel else None,
         kernel_path=kernel.path if kernel else None,
     )
+
+
+def _timed(speeds: Sequence[Speed]) -> dict[str, int]:
+    """Return how many cases were timed, how many of them count, and how many carry each note."""
+    notes = Counter(note for speed in speeds for note in speed.notes)
+    return {
+        "cases": sum(speed.ratio is not None for speed in speeds),
+        "counted": sum(speed.counts for speed in speeds),
+        **dict(sorted(notes.items())),
+    }
 
 
 def _coverage(records: Sequence[CaseRecord]) -> dict[str, float]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kagent_bench.model.verdict import OperatorVerdict
-from kagent_bench.report.units import NOTHING, magnitude, part_of, percentage, ratio, score
+from kagent_bench.report.speed import speed_of
+from kagent_bench.report.units import (
+    NOTHING,
+    interval,
+    magnitude,
+    part_of,
+    percentage,
+    ratio,
+    score,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from kagent_bench.model.record import CaseRecord
@@ -14,6 +24,19 @@ if TYPE_CHECKING:
 NO_SPEEDUPS = (
     "No speedups: the kernels ran in Triton's interpreter on the CPU, where times say nothing about a GPU."
 )
+
+SPEED_NOTES = {
+    "launch_bound": "the reference takes no longer than launching nothing; left out of the headline",
+    "host_bound": "the kernel's host code takes longer than the device; device time is bounded loosely from outside",
+    "noisy": "the interval is too wide to say anything; left out of the headline; try an idle machine",
+    "spread": "single calls differ much; look for other work on the device, or for a kernel with several speeds",
+    "throttled": "the driver slowed the device down while it was timed; see the power and thermal limits",
+    "busy_device": "another process was using the device",
+    "implausible": "faster than the device can be, or contradicted by the harness's clock; left out",
+    "fixed_contents": "the inputs are the same in every call, so a kernel that remembers results cannot be told",
+    "few_slots": "device memory had room for few sets of inputs",
+}
+"""What a note on a time means, and what to do."""
 
 
 def title(summary: RunSummary) -> str:
@@ -43,8 +66,29 @@ def score_rows(summary: RunSummary) -> list[tuple[str, str]]:
     if not interpreted(summary):
         rows += [
             (
-                f"speedup, geometric mean over correct operators (timed: {ours['timed_correct']})",
-                ratio(ours["geomean_speedup_of_correct"]),
+                f"speedup over eager, geometric mean over correct operators (timed: {ours['timed_correct']})",
+                interval(
+                    ours["geomean_speedup_of_correct"],
+                    ours["geomean_speedup_low"],
+                    ours["geomean_speedup_high"],
+                ),
+            ),
+            (
+                "the same, as far as the harness's own clock guarantees it",
+                ratio(ours["geomean_guaranteed_speedup"]),
+            ),
+            (
+                f"the same with launch-bound ({ours['launch_bound_cases']}) and noisy cases (of {ours['timed_cases']})",
+                ratio(ours["geomean_speedup_of_all_timed"]),
+            ),
+            *(
+                [("speedup over torch.compile", ratio(ours["geomean_speedup_over_compile"]))]
+                if ours["geomean_speedup_over_compile"] is not None
+                else []
+            ),
+            (
+                "share of the speed of light, geometric mean",
+                percentage(ours["geomean_speed_of_light_share"]),
             ),
             (
                 f"correct and faster than {ours['p']:g}x, of all selected operators",
@@ -63,6 +107,29 @@ def score_rows(summary: RunSummary) -> list[tuple[str, str]]:
             (f"BackendBench's perf@{theirs['p']:g} score", score(theirs["perf_at_p"])),
         ]
     return rows
+
+
+def operator_speed(item: OperatorSummary) -> str:
+    """Return an operator's speedup with its interval, or why a timed one has none."""
+    if item.speedup is not None:
+        return interval(item.speedup, item.speedup_low, item.speedup_high)
+    if not item.timed.get("cases") or item.verdict is not OperatorVerdict.CORRECT:
+        return NOTHING
+    reasons = [name for name in ("launch_bound", "noisy", "implausible") if item.timed.get(name)]
+    return " ".join(reasons) or NOTHING
+
+
+def case_speed(record: CaseRecord) -> str:
+    """Return a case's speedup with its interval, what it says, and what is to be known of it."""
+    if record.timing is None:
+        return record.untimed or NOTHING
+    speed = speed_of(record.timing)
+    if speed.ratio is None or speed.finding is None:
+        return f"host {seconds(speed.candidate_s)}"
+    times = f"{seconds(speed.candidate_s)} against {seconds(speed.reference_s)}"
+    notes = f" ({', '.join(speed.notes)})" if speed.notes else ""
+    found = interval(speed.ratio.value, speed.ratio.low, speed.ratio.high)
+    return f"{found} {speed.finding.value}: {times}{notes}"
 
 
 def passed_of_judged(item: OperatorSummary) -> str:

@@ -65,7 +65,9 @@ def write_json(path: Path, value: object, *, indent: int | None = 2) -> None:
 
 
 @contextlib.contextmanager
-def file_lock(path: Path, *, timeout_s: float, purpose: str = "this file") -> Iterator[None]:
+def file_lock(
+    path: Path, *, timeout_s: float, purpose: str = "this file", shared: bool = False
+) -> Iterator[None]:
     """Hold an exclusive lock between processes on ``path``, which is created and stays.
 
     The kernel drops the lock when its holder dies, so a lock file that was left behind locks nothing.
@@ -74,6 +76,7 @@ def file_lock(path: Path, *, timeout_s: float, purpose: str = "this file") -> It
         path: The lock file; its folder must exist.
         timeout_s: Seconds to wait for another holder; 0 to try once.
         purpose: What is locked, for the error message.
+        shared: Whether other users of this machine take the same lock.
 
     Raises:
         UsageError: another process still holds the lock after ``timeout_s``.
@@ -81,6 +84,8 @@ def file_lock(path: Path, *, timeout_s: float, purpose: str = "this file") -> It
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
     try:
+        if shared and os.fstat(descriptor).st_uid == os.geteuid():
+            os.fchmod(descriptor, _FILE_MODE)
         deadline = time.monotonic() + timeout_s
         while not _try_lock(descriptor):
             if time.monotonic() >= deadline:

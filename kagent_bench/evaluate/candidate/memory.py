@@ -39,6 +39,7 @@ class Call:
             memory: the mapped arena.
             device: torch's device string; on another device than the CPU inputs are copied there for each call.
         """
+        self._header = header
         self.output_at, self.output_bytes = header["output"]
         self._memory = memory
         self._device = torch.device(device)
@@ -57,6 +58,10 @@ class Call:
         """
         args = [self._build(value) for value in self._args]
         return args, {name: self._build(value) for name, value in self._kwargs.items()}
+
+    def elsewhere(self) -> Call:
+        """Return the same call with inputs of its own in device memory."""
+        return Call(self._header, self._memory, str(self._device))
 
     def _storage(self, offset: int, n_bytes: int) -> Storage:
         if self._device.type == "cpu":

@@ -27,6 +27,7 @@ from kagent_bench.evaluate.candidate.memory import Call
 from kagent_bench.evaluate.candidate.module_entry import CLASS, find_entry
 from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch, watch_libraries
 from kagent_bench.evaluate.candidate.outputs import TooLarge, describe
+from kagent_bench.evaluate.candidate.timed import TimedCalls, WrongShape
 from kagent_bench.evaluate.containment import contain, default_policy
 from kagent_bench.evaluate.protocol import Channel, Closed
 
@@ -96,7 +97,12 @@ def run(request: dict[str, Any], channel_descriptor: int, output_descriptor: int
         channel.send(failure)
         return 0
     channel.send({"outcome": "loaded"})
-    _serve(channel, partial(answer, function), request["device"])
+    _serve(
+        channel,
+        partial(answer, function),
+        request["device"],
+        TimedCalls(function, request["device"]),
+    )
     return 0
 
 
@@ -139,7 +145,12 @@ def _load(
     return function, {}
 
 
-def _serve(channel: Channel, answer: Callable[..., dict[str, Any]], device: str) -> None:
+def _serve(
+    channel: Channel,
+    answer: Callable[..., dict[str, Any]],
+    device: str,
+    timed: TimedCalls | None = None,
+) -> None:
     memory: mmap.mmap | None = None
     call: Call | None = None
     turn = 0
@@ -148,6 +159,11 @@ def _serve(channel: Channel, answer: Callable[..., dict[str, Any]], device: str)
             request, descriptors = channel.receive()
         except Closed:
             return
+        if "time" in request:
+            assert call is not None
+            assert timed is not None
+            channel.send(_time_call(timed, request, descriptors, call))
+            continue
         if descriptors:
             memory = mmap.mmap(descriptors[0], request["call"]["arena_bytes"])
             os.close(descriptors[0])
@@ -182,6 +198,19 @@ def _judge_call(
             reason = "signature" if _does_not_fit(function, call) else "raised"
         return {**_failure(reason, _explain(error)), **OBSERVER.seen()}
     return {"outcome": "returned", **reply, **OBSERVER.seen()}
+
+
+def _time_call(
+    timed: TimedCalls, request: dict[str, Any], descriptors: tuple[int, ...], call: Call
+) -> dict[str, Any]:
+    try:
+        return timed.answer(request, descriptors, call)
+    except WrongShape as error:
+        return _failure("timed_output_wrong", str(error))
+    except Exception as error:  # noqa: BLE001 - whatever the kernel raises is its author's to know
+        return _failure(
+            DEVICE_FAULT if _device_is_lost() else "raised", f"in a timed call: {_explain(error)}"
+        )
 
 
 def _device_is_lost() -> bool:

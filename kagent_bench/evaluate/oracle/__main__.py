@@ -19,8 +19,10 @@ from kagent_bench.evaluate.arena import Arena
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle.case_judge import CaseJudge
 from kagent_bench.evaluate.oracle.machine import describe_machine
+from kagent_bench.evaluate.oracle.measure import measure
 from kagent_bench.evaluate.oracle.rounds import OracleSettings
 from kagent_bench.evaluate.oracle.semantics import module_semantics, overload, semantics_of
+from kagent_bench.evaluate.oracle.time_desk import TimeDesk
 from kagent_bench.evaluate.protocol import Channel, Closed
 from kagent_bench.evaluate.tolerance import Limits
 from kagent_bench.model.identity import decode_case, encode_value
@@ -28,7 +30,10 @@ from kagent_bench.model.names import ModuleName
 from kagent_bench.model.program_json import decode_program
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kagent_bench.evaluate.oracle.finding import Finding
+    from kagent_bench.evaluate.oracle.semantics import Semantics
 
 
 class Oracle:
@@ -40,23 +45,35 @@ class Oracle:
         self._arena: Arena | None = None
         self._judge: CaseJudge | None = None
         self._call: dict[str, Any] = {}
+        self._times: TimeDesk | None = None
+        self._subject: tuple[Callable[..., Any], Semantics] | None = None
         self._spent_s = {"reference": 0.0, "comparison": 0.0}
         self._program: ProgramRun | None = None
         self._declared: frozenset[str] = frozenset()
 
     def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Answer one request; returns the message and the descriptors that go with it."""
+        if request["do"] == "time":
+            assert self._times is not None
+            assert self._subject is not None
+            return self._times.answer(request, *self._subject)
         return {
             "hello": self._hello,
             "kernel": self._kernel,
             "open": self._open,
             "judge": self._judge_reply,
             "spent": self._tell_spent,
+            "measure": self._measure,
         }[request["do"]](request)
 
     def _tell_spent(self, _: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Tell the processor time, in seconds, that references and comparisons took so far."""
         return dict(self._spent_s), ()
+
+    def _measure(self, _: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """Measure what the device reaches."""
+        assert self._settings is not None
+        return measure(torch.device(self._settings.device)), ()
 
     @contextmanager
     def _spending(self, on: str) -> Iterator[None]:
@@ -84,12 +101,18 @@ class Oracle:
             policy=request["policy"],
             interpreter=machine["interpreter"],
             memory_bytes=machine["memory_bytes"] // 8,
+            baselines=tuple(request["baselines"]),
         )
+        if self._times is not None:
+            self._times.close()
+        self._times = TimeDesk(self._settings)
         return machine, ()
 
     def _kernel(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Start on another candidate process, which shall share nothing with the one before."""
         self._drop_arena()
+        if self._times is not None:
+            self._times.close()
         program = request.get("program")
         self._program = None if program is None else ProgramRun(decode_program(program))
         self._declared = frozenset(request.get("declared", ()))
@@ -102,6 +125,7 @@ class Oracle:
         if isinstance(case.operator, ModuleName):
             assert self._program is not None
             semantics = module_semantics(self._program.program, case)
+            self._subject = self._program, semantics
             self._judge = CaseJudge(
                 case, request["kind"], self._program, semantics, self._settings, self._declared
             )
@@ -112,6 +136,7 @@ class Oracle:
                 detail = f"torch {torch.__version__} has no operator {case.operator}"
                 return self._ended("not_judged", "unknown_operator", detail), ()
             semantics = semantics_of(case.operator)
+            self._subject = operator, semantics
             self._judge = CaseJudge(case, request["kind"], operator, semantics, self._settings)
         with self._spending("reference"):
             finding = self._judge.open()

@@ -22,7 +22,8 @@ def describe_machine(wanted: str) -> dict[str, Any]:
 
     Returns:
         ``kind`` (``cuda``, ``rocm``, ``xpu``, ``cpu``), ``torch_device``, ``name``, ``interpreter``,
-        ``memory_bytes`` (of the device), ``versions``.
+        ``memory_bytes`` (of the device), ``identity`` (the same for all processes of this host),
+        ``devices`` (all of its kind), ``versions``.
 
     Raises:
         UsageError: the device is not there.
@@ -44,8 +45,23 @@ def describe_machine(wanted: str) -> dict[str, Any]:
         "name": name,
         "interpreter": kind == "cpu",
         "memory_bytes": memory,
+        "identity": _identity(torch_device),
+        "devices": _devices(kind),
         "versions": {"torch": torch.__version__, "python": platform.python_version()},
     }
+
+
+def _identity(torch_device: str) -> str:
+    if torch_device.startswith("cuda"):
+        return str(getattr(torch.cuda.get_device_properties(torch_device), "uuid", torch_device))
+    return torch_device
+
+
+def _devices(kind: str) -> list[str]:
+    plain = "cuda" if kind == "rocm" else kind
+    if plain == "cpu":
+        return ["cpu"]
+    return [f"{plain}:{index}" for index in range(getattr(torch, plain).device_count())]
 
 
 def _resolve(wanted: str) -> str:

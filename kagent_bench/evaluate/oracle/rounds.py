@@ -38,6 +38,8 @@ class OracleSettings:
     """Whether kernels run in Triton's interpreter."""
     memory_bytes: int
     """Largest sum of input bytes that is tried."""
+    baselines: tuple[str, ...] = ()
+    """Sides that are timed besides eager."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

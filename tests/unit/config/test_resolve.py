@@ -18,6 +18,10 @@ from kagent_bench.config.show import settings_rows
 from kagent_bench.errors import ConfigError
 
 OTHER: dict[str, tuple[Any, str, str]] = {
+    "devices": (["cuda:0", "cuda:1"], '["cuda:0", "cuda:1"]', "cuda:0, cuda:1"),
+    "performance": ("off", '"off"', "off"),
+    "baseline": (["eager", "torch-compile"], '["eager", "torch-compile"]', "eager,torch-compile"),
+    "kernel_time_calls": (5, "5", "5"),
     "base_dir": ("elsewhere", '"elsewhere"', "elsewhere"),
     "run_dir": ("there", '"there"', "there"),
     "num_workers": (3, "3", "3"),
