@@ -11,9 +11,8 @@ def _copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr, SHAPE: tl.constexpr, STRIDE: tl.
     rest = at
     source = at * 0
     for step in tl.static_range(RANK):
-        axis: tl.constexpr = RANK - 1 - step
-        source += rest % SHAPE[axis] * STRIDE[axis]
-        rest = rest // SHAPE[axis]
+        source += rest % SHAPE[RANK - 1 - step] * STRIDE[RANK - 1 - step]
+        rest = rest // SHAPE[RANK - 1 - step]
     tl.store(y_ptr + at, tl.load(x_ptr + source, mask=inside), mask=inside)
 
 
