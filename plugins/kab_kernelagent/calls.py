@@ -6,7 +6,6 @@ import itertools
 import random
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from kab_kernelagent.providers.provider import Message, ModelRequest
 from kagent_bench.generate.deadline import Raised, Returned, call_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from kab_kernelagent.budget import Budget
     from kab_kernelagent.options import AgentOptions
@@ -65,8 +64,7 @@ class Caller:
         self._jitter = random.Random()  # noqa: S311 - spreads waits, protects nothing
         self._answered = False
         self._refusals: list[CallFailedError] = []
-        self._under_way = 0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
 
     def ask(self, place: Place, messages: tuple[Message, ...], wanted: Callable[[], bool]) -> Answer:
         """Return the reply to a dialogue: the stored one where the very same was asked before.
@@ -96,11 +94,6 @@ class Caller:
         self._store.write_request(place, request.to_json())
         return Answer(reply=self._tries(place, request, wanted), stored=False)
 
-    def wait_idle(self, timeout_s: float) -> None:
-        """Wait until no call is under way, at most so long."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._under_way == 0, timeout_s)
-
     def _tries(self, place: Place, request: ModelRequest, wanted: Callable[[], bool]) -> Reply:
         failed = 0
         while True:
@@ -109,7 +102,7 @@ class Caller:
                 reply = self._once(place, request, wanted)
             except CallFailedError as error:
                 if error.outcome not in PASSING:
-                    with self._changed:
+                    with self._lock:
                         self._refusals.append(error)
                     raise
                 # A refusal for the rate costs no try: it says when to come back, and time limits the waiting.
@@ -122,7 +115,7 @@ class Caller:
                 return reply
 
     def _refuse_hopeless(self) -> None:
-        with self._changed:
+        with self._lock:
             for error in self._refusals:
                 if error.outcome is CallOutcome.UNAUTHORISED or (
                     len(self._refusals) >= _HOPELESS and not self._answered
@@ -135,7 +128,7 @@ class Caller:
             raise NotWantedError
         tokens_in, tokens_out, cost = 0, 0, 0.0
         try:
-            with self._pace.turn(wanted), self._counted():
+            with self._pace.turn(wanted):
                 reply, cost_usd = self._recorded(place, request)
                 tokens_in, tokens_out, cost = reply.tokens_in or 0, reply.tokens_out or 0, cost_usd or 0.0
                 return reply
@@ -202,17 +195,6 @@ class Caller:
                 raise NotWantedError
             self._budget.check_time()
             time.sleep(min(left, _POLL_S))
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._changed:
-            self._under_way += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._under_way -= 1
-                self._changed.notify_all()
 
 
 def ended_row(row: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:

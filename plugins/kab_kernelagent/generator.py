@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kab_kernelagent.options import AgentOptions
+from kab_kernelagent.options import UPSTREAM, AgentOptions
 from kab_kernelagent.prices import find_price
 from kab_kernelagent.prompting import Prompts
 from kab_kernelagent.providers.choose import connect, endpoint
 from kab_kernelagent.session import AgentSession, open_session
 from kab_kernelagent.store import RunStore
+from kab_kernelagent.upstream import check_upstream
 from kab_kernelagent.version import VERSION
 from kagent_bench.errors import UsageError
 from kagent_bench.hooks.protocols import GenerationRun
@@ -39,6 +40,9 @@ class KernelAgent:
             return
         Prompts(folder=read.prompts, device="cpu", max_chars=read.prompt_chars)
         where = endpoint(read)
+        if read.agent == UPSTREAM:
+            _check_upstream(read)
+            return
         connect(where, stream=read.stream)
         price = find_price(read.model, official=where.official, file=read.prices)
         if read.max_cost and price is None:
@@ -63,3 +67,16 @@ class KernelAgent:
             return session.generate(request)
         finally:
             session.close(interrupted=False)
+
+
+def _check_upstream(options: AgentOptions) -> None:
+    """Find out whether the public agent can be used, and as it is asked to.
+
+    Raises:
+        UsageError: it cannot; it makes its calls itself, so that nobody can limit them.
+    """
+    for name in ("max_cost", "max_tokens", "optimize"):
+        if getattr(options, name):
+            message = f"--{name.replace('_', '-')} cannot be kept with --agent upstream, which makes its calls itself"
+            raise UsageError(message, hint="leave it out, or take our own agent: --agent builtin")
+    check_upstream(options)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kab_kernelagent.budget import Budget
 from kab_kernelagent.calls import Caller, ended_row
 from kab_kernelagent.ledger import ENDED, lost_calls, spending_of
-from kab_kernelagent.options import NOT_IN_PROMPTS, AgentOptions
+from kab_kernelagent.options import NOT_IN_PROMPTS, UPSTREAM, AgentOptions
 from kab_kernelagent.outcome import CallOutcome
 from kab_kernelagent.pace import Pace
 from kab_kernelagent.prices import find_price
@@ -18,10 +19,11 @@ from kab_kernelagent.prompting import SUFFIX, Prompts
 from kab_kernelagent.providers.choose import connect, endpoint
 from kab_kernelagent.redaction import redactor
 from kab_kernelagent.replay import Replayer
-from kab_kernelagent.solve import Asker, Solution, Solver
+from kab_kernelagent.solve import MARGIN_S, MARGIN_SHARE, TIME, Asker, End, Solution, Solver
 from kab_kernelagent.steps import Step
 from kab_kernelagent.store import FINISHED, Place, RunStore
 from kab_kernelagent.transcript import write_transcript
+from kab_kernelagent.upstream import run_upstream
 from kab_kernelagent.version import VERSION
 from kagent_bench.hooks.protocols import GenerationResult
 from kagent_bench.model.identity import digest
@@ -52,12 +54,8 @@ class AgentSession:
         self._judging = threading.Semaphore(len(os.sched_getaffinity(0)))
         folder = options.prompts if recorded is None else str(recorded.path / "prompts")
         self._prompts = Prompts(folder=folder, device=run.device, max_chars=options.prompt_chars)
-        self._caller: Caller | None = None
-        self._asker: Asker
-        if recorded is None:
-            self._caller = self._asker = _caller(options, store)
-        else:
-            self._asker = Replayer(recorded, store)
+        self._solvers: list[Solver] = []
+        self._asker: Asker = _caller(options, store) if recorded is None else Replayer(recorded, store)
         self.version = f"{VERSION}+{options.agent}.{options.model}"
         self.operators_at_once = options.operators_at_once
         self.max_attempts = options.agents * options.max_rounds
@@ -80,8 +78,10 @@ class AgentSession:
                 detail=stored["detail"],
                 details=stored["details"],
             )
-        solution = self._solve(request)
-        result, final = self._result(solution)
+        if self._options.agent == UPSTREAM:
+            result, final = self._ask_upstream(request)
+        else:
+            result, final = self._result(self._solve(request))
         self._store.write_outcome(
             operator,
             {
@@ -106,8 +106,9 @@ class AgentSession:
     def close(self, *, interrupted: bool) -> None:
         """Wait for replies under way, and say whether the run can be gone on with."""
         self._stopped.set()
-        if self._caller is not None:
-            self._caller.wait_idle(_HASTE_S if interrupted else self._options.call_timeout)
+        until = time.monotonic() + (_HASTE_S if interrupted else self._options.call_timeout)
+        for thread in [thread for solver in self._solvers for thread in solver.threads]:
+            thread.join(max(until - time.monotonic(), 0))
         if not interrupted:
             for folder, operator in self._operators.items():
                 stored = self._store.outcome(operator)
@@ -116,6 +117,26 @@ class AgentSession:
         if not interrupted and not self._open:
             self._store.write_facts(state=FINISHED)
         self._store.close()
+
+    def _ask_upstream(self, request: GenerationRequest) -> tuple[GenerationResult, bool]:
+        problem = request.problem
+        told = run_upstream(
+            self._options,
+            problem,
+            device=request.device,
+            folder=self._store.path / problem.operator.folder,
+            deadline_s=request.deadline_s - min(MARGIN_S, MARGIN_SHARE * request.deadline_s),
+            stopped=self._stopped.is_set,
+            redact=self._store.redacted,
+        )
+        source = None if told.source is None else self._store.redacted(told.source)
+        result = GenerationResult(
+            source=source,
+            reason=told.reason,
+            detail=told.detail,
+            details={"model": self._options.model, "run": self.run_name, "agent": UPSTREAM},
+        )
+        return result, told.reason != TIME
 
     def _solve(self, request: GenerationRequest) -> Solution:
         folder = request.problem.operator.folder
@@ -130,6 +151,8 @@ class AgentSession:
             known=_steps(self._store, folder),
         )
         if self._recorded is None:
+            with self._lock:
+                self._solvers.append(solver)
             return solver.solve()
         for row in self._recorded.ledger():
             if row.get("folder") == folder:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kab_kernelagent.store import RunStore
     from kagent_bench.hooks.protocols import GenerationRequest
 
-_MARGIN_S, _MARGIN_SHARE = 2.0, 0.1
+MARGIN_S, MARGIN_SHARE = 2.0, 0.1
 """Seconds, and share of the time, before the deadline at which an answer is given: a late one is dropped."""
 _REFUSED = "refused"
 _REFUSED_DETAIL = "The task was refused."
@@ -119,8 +119,10 @@ class Solver:
             )
             for index in range(1, options.agents + 1)
         ]
-        margin_s = min(_MARGIN_S, _MARGIN_SHARE * request.deadline_s)
+        margin_s = min(MARGIN_S, MARGIN_SHARE * request.deadline_s)
         self._deadline = time.monotonic() + request.deadline_s - margin_s
+        self.threads: list[threading.Thread] = []
+        """Those that hold the dialogues; calls under way outlive ``solve``."""
         self._best: Step | None = None
         self._ends: list[End] = []
         self._error: BaseException | None = None
@@ -135,7 +137,9 @@ class Solver:
         """
         for dialogue in self._dialogues:
             name = f"{self._folder} {dialogue.index}"
-            threading.Thread(target=self._hold, args=(dialogue,), name=name, daemon=True).start()
+            self.threads.append(threading.Thread(target=self._hold, args=(dialogue,), name=name, daemon=True))
+        for thread in self.threads:
+            thread.start()
         with self._changed:
             self._changed.wait_for(
                 lambda: self._won or self._error is not None or len(self._ends) == len(self._dialogues),
@@ -202,6 +206,8 @@ class Solver:
         number = dialogue.exchanges + 1
         place = Place(folder=self._folder, dialogue=dialogue.index, number=number)
         reply = self._asker.ask(place, dialogue.messages(), wanted).reply
+        if not wanted():
+            raise NotWantedError
         known = self._known.get((dialogue.index, number))
         found = self._extracted(dialogue, reply)
         if known is not None and known.source == (found.source or ""):

@@ -249,13 +249,16 @@ def _openai_whole(answer: Say, asked: Asked) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": answer.text}
     if answer.refusal:
         message = {"role": "assistant", "content": None, "refusal": answer.text}
-    choice = {"index": 0, "finish_reason": answer.finish, "message": message, "logprobs": None}
+    choices = [
+        {"index": index, "finish_reason": answer.finish, "message": message, "logprobs": None}
+        for index in range(asked.body.get("n", 1))
+    ]
     return {
         "id": f"chatcmpl-{asked.number}",
         "object": "chat.completion",
         "created": 1,
         "model": f"{asked.body['model']}-2026-01-01",
-        "choices": [choice],
+        "choices": choices,
         "usage": _openai_usage(answer),
     }
 

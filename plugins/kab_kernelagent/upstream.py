@@ -1,0 +1,195 @@
+"""Drives the public KernelAgent: its own prompts, its own loop, in a process of its own; the verdict stays ours.
+
+The public agent runs the kernels that it tries itself, uncontained and with the key in its environment; nothing here
+can change that. What it calls a success is judged by the evaluator like any other kernel. Its calls are not in the
+ledger: it makes them itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kab_kernelagent.code.names import export_as, with_imports
+from kab_kernelagent.providers.choose import endpoint
+from kagent_bench.config.environment import process_environment
+from kagent_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kab_kernelagent.options import AgentOptions
+    from kagent_bench.hooks.protocols import Problem
+
+PACKAGE = "triton_kernel_agent"
+FOLDER = "upstream"
+"""In the operator's folder of a run: what the public agent keeps of its sessions."""
+_CHILD = Path(__file__).with_name("upstream_child.py")
+_CHECK_S = 120.0
+"""Seconds for importing the public agent, which imports torch."""
+_POLL_S = 0.1
+_MAIN = 'if __name__ == "__main__":'
+"""Begins the last statement of our test files."""
+_PLATFORMS = {"xpu": "xpu"}
+"""The public agent's names of devices; all others are ``cuda`` to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamResult:
+    """What the public agent came to."""
+
+    source: str | None
+    """Its kernel under our name, None if it has none."""
+    reason: str = ""
+    detail: str = ""
+
+
+def check_upstream(options: AgentOptions) -> None:
+    """Find out whether the public agent can be used.
+
+    Raises:
+        UsageError: it cannot be imported.
+    """
+    command = [sys.executable, "-c", f"import {PACKAGE}"]
+    done = subprocess.run(
+        command,
+        env=_environment(options, "cpu"),
+        capture_output=True,
+        text=True,
+        timeout=_CHECK_S,
+        check=False,
+    )
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        message = f"the public KernelAgent (--agent upstream) cannot be imported: {why}"
+        hint = "check out github.com/meta-pytorch/KernelAgent, install its dependencies, and name it: --upstream-path DIR"
+        raise UsageError(message, hint=hint)
+
+
+def run_upstream(
+    options: AgentOptions,
+    problem: Problem,
+    *,
+    device: str,
+    folder: Path,
+    deadline_s: float,
+    stopped: Callable[[], bool],
+    redact: Callable[[str], str],
+) -> UpstreamResult:
+    """Have the public agent solve one problem.
+
+    Args:
+        options: ``model``, ``agents`` (its workers) and ``max_rounds`` are passed on.
+        problem: The statement is its problem description, the test its test code.
+        device: Kind of device.
+        folder: The operator's folder of the run.
+        deadline_s: Seconds after which it is killed, with all its workers.
+        stopped: Whether the user stopped the run.
+        redact: Takes secrets out of what it wrote.
+    """
+    work = (folder / FOLDER).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    result = work / "result.json"
+    result.unlink(missing_ok=True)
+    task = {
+        "model": options.model,
+        "agents": options.agents,
+        "max_rounds": options.max_rounds,
+        "problem": problem.statement,
+        "test": upstream_test(problem.test_source),
+        "log_dir": str(work),
+        "result": str(result),
+        "platform": _PLATFORMS.get(device, "cuda"),
+        "own_server": bool(options.base_url),
+        "test_timeout_s": int(max(deadline_s / 2, 1)),
+    }
+    (work / "task.json").write_text(json.dumps(task))
+    with (work / "output.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(_CHILD), str(work / "task.json")],
+            cwd=work,
+            env=_environment(options, device),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        in_time = _wait(process, time.monotonic() + deadline_s, stopped)
+    _clean(work, redact)
+    if not in_time:
+        return UpstreamResult(source=None, reason="time_limit", detail=f"killed after {deadline_s:g} s")
+    return _read(result, process.returncode, problem, work / "output.log")
+
+
+def upstream_test(test_source: str) -> str:
+    """Return our test as the public agent wants it: it imports ``kernel_function`` from ``kernel``."""
+    body, main, _ = test_source.rpartition(_MAIN)
+    lines = [
+        "    from kernel import kernel_function",
+        "",
+        "    def load_kernel(path):",
+        "        return kernel_function",
+        "",
+        "    sys.exit(main([]))",
+    ]
+    return body + main + "\n" + "\n".join(lines) + "\n"
+
+
+def _read(result: Path, code: int, problem: Problem, log: Path) -> UpstreamResult:
+    try:
+        told: dict[str, Any] = json.loads(result.read_text())
+    except (OSError, ValueError):
+        lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        return UpstreamResult(
+            source=None, reason="upstream", detail=f"it ended with code {code}: {lines[-1]}"
+        )
+    source = told.get("kernel_code") if told.get("success") else None
+    if not isinstance(source, str):
+        return UpstreamResult(source=None, reason="rounds", detail=str(told.get("message", "no kernel")))
+    with contextlib.suppress(SyntaxError, ValueError):
+        source = with_imports(export_as(source, problem.operator.kernel_function))
+    return UpstreamResult(source=source.rstrip("\n") + "\n")
+
+
+def _environment(options: AgentOptions, device: str) -> dict[str, str]:
+    """Return what the public agent finds its key, its server and itself by."""
+    where = endpoint(options)
+    names = where.provider.upper()
+    environment = process_environment() | {f"{names}_API_KEY": where.key}
+    if where.base_url:
+        environment[f"{names}_BASE_URL"] = where.base_url
+    if options.upstream_path:
+        parts = [str(Path(options.upstream_path).resolve()), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(part for part in parts if part)
+    if device == "cpu":
+        environment["TRITON_INTERPRET"] = "1"
+    return environment
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float, stopped: Callable[[], bool]) -> bool:
+    """Wait for the process; at the deadline, or when the run is stopped, kill it and all that it started."""
+    while process.poll() is None and time.monotonic() < deadline and not stopped():
+        time.sleep(_POLL_S)
+    in_time = process.poll() is not None
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return in_time
+
+
+def _clean(work: Path, redact: Callable[[str], str]) -> None:
+    """Take secrets out of every text that the public agent wrote."""
+    for path in work.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            text = path.read_bytes().decode(errors="surrogateescape")
+            cleaned = redact(text)
+            if cleaned != text:
+                path.write_bytes(cleaned.encode(errors="surrogateescape"))

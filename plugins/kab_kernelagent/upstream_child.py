@@ -1,0 +1,53 @@
+"""Runs in a process of its own: the public KernelAgent on one problem, told and answering through files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main(task_file: str) -> None:
+    """Have the agent solve the problem of a task file, and write what it returns."""
+    task: dict[str, Any] = json.loads(Path(task_file).read_text())
+    from triton_kernel_agent import TritonKernelAgent
+    from triton_kernel_agent.platform_config import get_platform
+
+    if task["own_server"]:
+        _know_model(task["model"])
+    agent = TritonKernelAgent(
+        num_workers=task["agents"],
+        max_rounds=task["max_rounds"],
+        log_dir=task["log_dir"],
+        model_name=task["model"],
+        target_platform=get_platform(task["platform"]),
+        test_timeout_s=task["test_timeout_s"],
+    )
+    try:
+        result = agent.generate_kernel(task["problem"], task["test"], generate_default_test=False)
+    finally:
+        agent.cleanup()
+    temporary = Path(task["result"]).with_suffix(".part")
+    temporary.write_text(json.dumps(result))
+    temporary.replace(task["result"])
+
+
+def _know_model(name: str) -> None:
+    """Enter a model of the user's own server into the agent's table, which holds the public ones only."""
+    from utils.providers.available_models import AVAILABLE_MODELS
+    from utils.providers.model_config import ModelConfig
+    from utils.providers.openai_provider import OpenAIProvider
+
+    if name not in {item.name for item in AVAILABLE_MODELS}:
+        AVAILABLE_MODELS.append(
+            ModelConfig(
+                name=name, provider_classes=[OpenAIProvider], description="a server of the user's own"
+            )
+        )
+
+
+if __name__ == "__main__":
+    # The folder of this file holds modules of ours that must not stand for the agent's.
+    sys.path.pop(0)
+    main(sys.argv[1])
