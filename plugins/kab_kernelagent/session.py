@@ -19,7 +19,7 @@ from kab_kernelagent.prompting import SUFFIX, Prompts
 from kab_kernelagent.providers.choose import connect, endpoint
 from kab_kernelagent.redaction import redactor
 from kab_kernelagent.replay import Replayer
-from kab_kernelagent.solve import MARGIN_S, MARGIN_SHARE, TIME, Asker, End, Solution, Solver
+from kab_kernelagent.solve import MARGIN_S, MARGIN_SHARE, TIME, Asker, Solution, Solver
 from kab_kernelagent.steps import Step
 from kab_kernelagent.store import FINISHED, Place, RunStore
 from kab_kernelagent.transcript import write_transcript

@@ -151,14 +151,14 @@ def test_a_slow_stream_is_cut_by_the_clock(serve: Serve, desk: Desk) -> None:
 
 
 def test_the_time_of_an_operator_is_kept(serve: Serve, desk: Desk) -> None:
-    """The answer comes before the deadline, where a late one would be dropped."""
-    server = serve(lambda _: Say(text=fenced(WRONG_TAIL), after_s=1.5))
+    """The answer does not wait for a late reply, which is counted all the same."""
+    server = serve(lambda _: Say(text=fenced(WRONG_TAIL), after_s=3))
     session = desk.session(base_url=f"{server.url}/v1")
     started = time.monotonic()
 
     result = session.generate(request("relu.default", desk.judge, deadline_s=1.0))
 
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 2.5
     assert (None, "time_limit") == (result.source, result.reason)
     session.close(interrupted=False)
     assert 1 == session.spending(OPERATOR).calls  # type: ignore[union-attr]
