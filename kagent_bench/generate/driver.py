@@ -55,6 +55,7 @@ def generate_kernels(
         KeyboardInterrupt: the user stopped it; all that was finished is stored.
     """
     require_manifest(settings.base_dir, selection)
+    settings.base_dir.mkdir(parents=True, exist_ok=True)
     work = Work(
         store=KernelStore(settings.base_dir),
         name=generator_name,

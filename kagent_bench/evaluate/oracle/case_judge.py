@@ -129,11 +129,15 @@ class CaseJudge:
         secret = hmac.new(
             self._settings.seed, f"guard:{self._case.id}:{self._round.name}".encode(), hashlib.sha256
         )
-        noise = hashlib.shake_256(secret.digest()).digest(self.layout.input_bytes)
-        contents = bytearray(noise)
-        for region, storage in zip(self.layout.regions, self._round.storages, strict=True):
-            contents[region.offset : region.offset + region.n_bytes] = _bytes(storage)
-        self._before = bytes(contents)
+        stored = [_bytes(storage) for storage in self._round.storages]
+        gaps = self.layout.input_bytes - sum(map(len, stored))
+        noise = hashlib.shake_256(secret.digest()).digest(gaps)
+        parts, position, used = [], 0, 0
+        for region, data in zip(self.layout.regions, stored, strict=True):
+            gap = region.offset - position
+            parts += [noise[used : used + gap], data]
+            position, used = region.offset + region.n_bytes, used + gap
+        self._before = b"".join([*parts, noise[used:]])
         arena.memory[: self.layout.input_bytes] = self._before
 
     # --- judging ----------------------------------------------------------------------------------------------
@@ -223,21 +227,21 @@ class CaseJudge:
         described = [returned.read_leaf(item, self.layout) for item in leaves]
         if len(described) != len(eager.leaves):
             raise returned.Unreadable("leaves")
-        device = torch.device(self._settings.device).type
+        device = torch.device(self._settings.device)
         names = [_output_name(index, len(described)) for index in range(len(described))]
         for name, leaf, expected in zip(names, described, eager.leaves, strict=True):
             region = contract.expected_region(eager, expected)
-            finding = contract.check_metadata(leaf, expected, region, device, name)
+            finding = contract.check_metadata(leaf, expected, region, device.type, name)
             if finding is not None:
                 return finding
         if self._kind in VALUE_FREE_KINDS:
             return None
-        actual = [returned.read_tensor(leaf, arena) for leaf in described]
+        actual = [returned.read_tensor(leaf, arena).to(device) for leaf in described]
         targets = [self._output_target(index, name) for index, name in enumerate(names)]
         for name, spec in contract.named_tensors(self._case, self._argument_names):
             if self._is_written(name, spec):
                 targets.append(self._argument_target(name, spec))
-                actual.append(self._argument_after(spec, after))
+                actual.append(self._argument_after(spec, after).to(device))
         return (
             self._check_values(targets, actual, reply)
             or self._check_surroundings(after)
@@ -290,7 +294,7 @@ class CaseJudge:
         if self.tally.survivors is not None and not self.tally.survivors:
             return
         tensors = [
-            reference.build(spec, self._round.storages, torch.device("cpu"), wide=False)
+            reference.build(spec, self._round.on_device, torch.device(self._settings.device), wide=False)
             for _, spec in contract.named_tensors(self._case, self._argument_names)
         ]
         controls = controls_for(self._semantics, tensors)
@@ -317,7 +321,8 @@ class CaseJudge:
         ):
             return False
         assert self._round is not None
-        return select_the_same(self._case, self._round.storages, actual[index], targets[index].expected.eager)
+        got, expected = actual[index].cpu(), targets[index].expected.eager.cpu()
+        return select_the_same(self._case, self._round.storages, got, expected)
 
     def _check_surroundings(self, after: bytes) -> Finding | None:
         """Check that a written storage changed only where its argument looks."""
@@ -384,17 +389,17 @@ class CaseJudge:
     def _output_target(self, index: int, name: str) -> _Target:
         assert self._round is not None
         current = self._round
-        exact = None if current.exact is None else current.exact.leaves[index].cpu()
+        exact = None if current.exact is None else current.exact.leaves[index]
         magnitude = None
         if current.exact is not None:
             magnitude = partial(self._magnitude, current, current.exact, index)
-        eager = current.eager.leaves[index].cpu()
+        eager = current.eager.leaves[index]
         return _Target(where=name, expected=self._expected(eager, exact, magnitude))
 
     def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
         if isinstance(self._operator, ProgramRun):
-            return running_error(self._operator, self._case, current.on_device, exact, index).cpu()
-        return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index).cpu()
+            return running_error(self._operator, self._case, current.on_device, exact, index)
+        return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index)
 
     def _argument_target(self, name: str, spec: Any) -> _Target:
         assert self._round is not None
@@ -413,8 +418,8 @@ class CaseJudge:
         device = torch.device(self._settings.device)
         exact = None
         if current.exact is not None:
-            exact = reference.build(spec, current.exact.storages, device, wide=False).cpu()
-        eager = reference.build(spec, current.eager.storages, device, wide=False).cpu()
+            exact = reference.build(spec, current.exact.storages, device, wide=False)
+        eager = reference.build(spec, current.eager.storages, device, wide=False)
         return _Target(
             where=f"argument '{name}' after the call", expected=self._expected(eager, exact, magnitude)
         )

@@ -439,9 +439,10 @@ def test_stale_artefacts_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_was_never_set_up_needs_no_setup(tmp_path: Path) -> None:
-    """Problems are made from the suite itself, so a generator can start in an empty folder."""
+    """Problems are made from the suite itself, so a generator can start in a folder that is not there yet."""
     writer = Writer()
-    generate_kernels(selection(RELU), "fake", writer, settings(tmp_path), Judges(), Silent(), device="cpu")
+    missing = settings(tmp_path / "not" / "there")
+    generate_kernels(selection(RELU), "fake", writer, missing, Judges(), Silent(), device="cpu")
     assert 1 == len(writer.asked)
 
 
