@@ -116,10 +116,12 @@ class Candidate:
 
     def __exit__(self, *_: object) -> None:
         """Kill what is left of it and remove its folder."""
-        self.kill()
-        self._channel.close()
-        close_quietly(self._output, self._pidfd)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        try:
+            self.kill()
+        finally:
+            self._channel.close()
+            close_quietly(self._output, self._pidfd)
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def load(self) -> dict[str, Any]:
         """Wait for the kernel file to be loaded; returns the process's message.

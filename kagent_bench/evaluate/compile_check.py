@@ -8,6 +8,7 @@ it works on zeros in memory of its own, so that nothing passes from it to the pr
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ UNAVAILABLE = "unavailable: "
 """Before the reason why it is not known whether they do."""
 MAX_CHECKS = 24
 """Cases of one kernel file that are called for other types of arguments than before."""
+MAX_LOST_SERVERS = 3
+"""Servers that are started again; what brings down more is not tried any more."""
 MAX_VALUE_CHECKS = 3
 """Cases that are called for other compile time values only, such as block sizes."""
 
@@ -68,7 +71,10 @@ class LaunchKind:
 
 
 class CompileServer:
-    """The fork server in which Triton compiles, started in the background; shared by all workers."""
+    """The fork server in which Triton compiles, started in the background; shared by all workers.
+
+    Where a machine holds processes in badly a kernel can bring it down; then another one is started, for other kernels.
+    """
 
     def __init__(self, start: Callable[[], ForkServer], target: str) -> None:
         """Take what starts the server, and the target, see ``evaluate.compile_target``."""
@@ -76,6 +82,7 @@ class CompileServer:
         self._lock = threading.Lock()
         self._server: ForkServer | None = None
         self._ready = False
+        self._lost = 0
         self.target = target
 
     def begin(self) -> None:
@@ -92,11 +99,29 @@ class CompileServer:
         """
         self.begin()
         with self._lock:
-            assert self._server is not None
-            if not self._ready:
-                self._server.wait_ready()
-                self._ready = True
-            return self._server
+            server = self._server
+            assert server is not None
+            if self._ready:
+                return server
+            try:
+                server.wait_ready()
+            except KabError:
+                self._lose(server)
+                raise
+            self._ready = True
+            return server
+
+    def lose(self, server: ForkServer | None) -> None:
+        """Give up a server that no longer answers; the next use starts another one, unless too many were lost."""
+        with self._lock:
+            self._lose(server)
+
+    def _lose(self, server: ForkServer | None) -> None:
+        if server is None or server is not self._server or self._lost >= MAX_LOST_SERVERS:
+            return
+        self._lost += 1
+        self._server, self._ready = None, False
+        server.stop()
 
     def stop(self) -> None:
         """End it, and with it every process that it forked."""
@@ -115,6 +140,7 @@ class CompileCheck:
     module: dict[str, Any] | None = None
     """What a module's class needs; None for an operator."""
     _process: Candidate | None = None
+    _from: ForkServer | None = None
     _broken: str = ""
     _known: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     _seen: set[LaunchKind] = field(default_factory=set)
@@ -145,7 +171,8 @@ class CompileCheck:
         """End the process."""
         process, self._process = self._process, None
         if process is not None:
-            process.__exit__(None, None, None)
+            with contextlib.suppress(KabError):  # the server is gone, and its children with it
+                process.__exit__(None, None, None)
 
     def _is_news(self, kinds: Iterable[LaunchKind]) -> bool:
         new = [kind for kind in kinds if kind not in self._seen]
@@ -187,6 +214,8 @@ class CompileCheck:
         except (Died, TimedOut, KabError, OSError) as error:
             self._broken = _words(error)
             self.close()
+            if isinstance(error, KabError):
+                self.server.lose(self._from)
             return {"raised": self._broken}
         finally:
             if arena is not None:
@@ -194,8 +223,9 @@ class CompileCheck:
 
     def _started(self) -> Candidate:
         if self._process is None:
+            self._from = self.server.get()
             self._process = Candidate(
-                self.server.get(),
+                self._from,
                 self.kernel,
                 self.source,
                 "cpu",

@@ -141,6 +141,9 @@ class Channel:
         return bytes(data)
 
     def _wait(self, deadline: float | None) -> None:
+        if self._sock.fileno() < 0:
+            message = "this end was closed"
+            raise Closed(message)
         remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
         poller = select.poll()
         poller.register(self._sock, select.POLLIN)

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from kagent_bench.evaluate import compile_check
 from kagent_bench.evaluate.candidate_process import CandidateLimits
 from kagent_bench.evaluate.compile_check import CompileCheck, CompileServer, LaunchKind, Outcome
+from kagent_bench.evaluate.processes import ForkServer
 from kagent_bench.model.identity import source_digest
 from kagent_bench.model.kernel import Kernel
 from kagent_bench.model.names import OperatorName
-
-if TYPE_CHECKING:
-    from kagent_bench.evaluate.processes import ForkServer
 
 LIMITS = CandidateLimits(
     startup_timeout_s=1.0, call_timeout_s=1.0, memory_bytes=0, output_bytes=100, secrets=()
@@ -109,6 +107,26 @@ def test_the_number_of_checks_is_bounded() -> None:
     types = Scripted(*[compiled(("k", "", ""))] * compile_check.MAX_CHECKS)
     words = [types.say(("k", str(kind), "v")).word for kind in range(compile_check.MAX_CHECKS + 1)]
     assert ["compiled"] * compile_check.MAX_CHECKS + ["unavailable: too many kinds of launches"] == words
+
+
+def test_a_server_that_is_lost_is_replaced_a_few_times() -> None:
+    """A kernel that brings it down costs the others nothing; what goes on doing so is given up."""
+    started: list[ForkServer] = []
+
+    def start() -> ForkServer:
+        started.append(ForkServer({}, interpreter=False))
+        started[-1].stop()  # as a kernel would, before it is ready
+        return started[-1]
+
+    server = CompileServer(start, "cuda:90:32")
+    call = {"arena_bytes": 1}
+    for _ in range(compile_check.MAX_LOST_SERVERS + 3):
+        check = CompileCheck(server, RELU, b"", LIMITS)
+        found = check.outcome(kinds(("k", "t", "v")), call, time.monotonic() + 1)
+        check.close()
+        assert ("", True) == (found.fault, bool(found.unknown))
+    server.stop()
+    assert 1 + compile_check.MAX_LOST_SERVERS == len(started)
 
 
 def test_a_server_that_does_not_start_is_said() -> None:

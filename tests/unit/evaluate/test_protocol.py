@@ -208,3 +208,14 @@ def test_numbers_that_json_lacks_arrive(ends: tuple[Channel, Channel]) -> None:
     left, right = ends
     left.send({"value": float("inf")})
     assert json.dumps({"value": float("inf")}) == json.dumps(right.receive(time.monotonic() + 5)[0])
+
+
+def test_an_end_that_was_closed_here_is_closed() -> None:
+    """Whoever asks a helper that was stopped is told so, not of a wrong descriptor."""
+    mine, theirs = Channel.pair()
+    theirs.close()
+    mine.close()
+    with pytest.raises(Closed):
+        mine.receive(time.monotonic() + 1)
+    with pytest.raises(Closed):
+        mine.send({"do": "fork"})
