@@ -44,12 +44,23 @@ def assemble(
         host_body: Body of the host function, not indented.
         constants: Names and values that kernels and host function use.
     """
-    host = f"{signature.definition()}\n{indented(host_body, 4)}"
+    head = f'"""{signature.operator}: {summary}\n\n{signature.schema}\n"""\n'
+    return assemble_text(head, kernels, f"{signature.definition()}\n{indented(host_body, 4)}", constants)
+
+
+def assemble_text(head: str, kernels: Sequence[str], host: str, constants: Mapping[str, int]) -> str:
+    """Return the text of a kernel file.
+
+    Args:
+        head: The file's docstring.
+        kernels: Sources of the Triton kernels.
+        host: Source of the host function.
+        constants: Names and values that kernels and host function use.
+    """
     device_functions = used_by("\n".join(kernels), DEVICE_TEXTS)
     host_functions = used_by(host, HOST_TEXTS)
     everything = "\n".join([*kernels, host, *device_functions, *host_functions])
     imports = [f"import {name}" for name in ("itertools", "math", "struct") if f"{name}." in everything]
-    head = f'"""{signature.operator}: {summary}\n\n{signature.schema}\n"""\n'
     preamble = "\n".join([*imports, *([""] if imports else []), "import torch", "import triton"])
     preamble += "\nimport triton.language as tl\n"
     settings = "".join(

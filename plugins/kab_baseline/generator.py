@@ -12,6 +12,25 @@ if TYPE_CHECKING:
     from kagent_bench.hooks.protocols import GenerationRequest
 
 
+def _module(request: GenerationRequest) -> GenerationResult:
+    """Return one kernel for a whole module, or why it takes more than one."""
+    from kab_baseline.regions.axes import Unfusable
+    from kab_baseline.regions.single import write_single
+    from kab_baseline.regions.write import write
+
+    module = request.problem.module
+    assert module is not None
+    try:
+        return GenerationResult(source=write(module.program), details={"route": "region"})
+    except Unfusable as error:
+        why = str(error)
+    try:
+        return GenerationResult(source=write_single(module.program), details={"route": "single"})
+    except Unfusable:
+        detail = f"{module.name} is not one kernel of the baseline generator: {why}"
+        return GenerationResult(source=None, reason="unsupported", detail=detail)
+
+
 class BaselineGenerator:
     """Writes the kernel of one operator; asks neither a language model nor the judge."""
 
@@ -21,7 +40,7 @@ class BaselineGenerator:
         """Return the kernel file of the requested operator, or that it is unsupported."""
         operator = request.problem.operator
         if not isinstance(operator, OperatorName):
-            return GenerationResult(source=None, reason="unsupported", detail=f"{operator} is a module")
+            return _module(request)
         source = registry.write(operator)
         if source is None:
             return GenerationResult(

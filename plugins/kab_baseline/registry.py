@@ -19,6 +19,7 @@ from kagent_bench.model.names import OperatorName
 
 if TYPE_CHECKING:
     from kab_baseline.definition import Pointwise
+    from kab_baseline.definitions.reductions import Builder
 
 _POINTWISE: dict[str, Pointwise] = {
     **unary.OPERATORS,
@@ -41,11 +42,22 @@ def base_of(signature: Signature) -> str:
     return base
 
 
+def pointwise_of(signature: Signature) -> Pointwise | None:
+    """Return the elementwise definition of an overload, None where there is none."""
+    found = _POINTWISE.get(str(signature.operator)) or _POINTWISE.get(base_of(signature))
+    return found if found is not None and pointwise.supports(found, signature) else None
+
+
+def rows_builder(base: str) -> Builder | None:
+    """Return what builds the definition of a reduction or normalisation, by the operator's base name."""
+    return _ROWS.get(base)
+
+
 def writer_of(signature: Signature) -> Callable[[], str] | None:
     """Return what writes an operator's kernel file, None where nothing does."""
     base = base_of(signature)
-    elementwise = _POINTWISE.get(str(signature.operator)) or _POINTWISE.get(base)
-    if elementwise is not None and pointwise.supports(elementwise, signature):
+    elementwise = pointwise_of(signature)
+    if elementwise is not None:
         return lambda: pointwise.write(elementwise, signature)
     build = _ROWS.get(base)
     definition = build(signature) if build is not None else None

@@ -51,9 +51,10 @@ def parts(definition: Rows, signature: Signature) -> tuple[list[str], str]:
     body = "".join(f"{line}\n" for line in definition.prepare)
     body += _common_lines(definition, signature)
     for position, variant in enumerate(definition.variants):
-        kernel = _Kernel(definition, signature, variant)
+        suffix = f"_{variant.name}" if variant.name else ""
+        kernel = RowKernel(definition, variant, f"{signature.operator.base.strip('_')}{suffix}_kernel")
         kernels.append(kernel.text())
-        launch = kernel.launch()
+        launch = kernel.launch(signature)
         if len(definition.variants) == 1:
             body += launch + "\n"
         else:
@@ -91,20 +92,27 @@ def _common_lines(definition: Rows, signature: Signature) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Kernel:
-    """One variant of one overload: its graph, its schedule and the two texts."""
+class RowKernel:
+    """One variant of one overload, or a region: its graph, its schedule and the two texts."""
 
-    def __init__(self, definition: Rows, signature: Signature, variant: Variant) -> None:
+    def __init__(self, definition: Rows, variant: Variant, name: str) -> None:
+        """Trace and schedule a formula.
+
+        Args:
+            definition: what the formula belongs to.
+            variant: the formula.
+            name: of the kernel.
+        """
         self.definition = definition
-        self.signature = signature
         names = variant.operand_names()
         self.operands = [name for name in names if name in definition.operands]
-        self.numbers = [name for name in names if name not in definition.operands and name != COUNT]
+        self.row_operands = [name for name in names if name in definition.row_operands]
+        tensors = {*definition.operands, *definition.row_operands}
+        self.numbers = [name for name in names if name not in tensors and name != COUNT]
         self.uses_count = COUNT in names
         self.graph = trace(variant.body, names)
         self.plan: Schedule = schedule(self.graph, frozenset(self.operands))
-        suffix = f"_{variant.name}" if variant.name else ""
-        self.name = f"{signature.operator.base.strip('_')}{suffix}_kernel"
+        self.name = name
         output = next(node for node in self.graph.nodes if node.op == "output")
         self.values: list[torch.fx.Node] = list(output.args[0])
 
@@ -120,6 +128,11 @@ class _Kernel:
             *(
                 f"{name}_row = {name}_ptr + offsets(row, row_shape, {name}_row_strides)"
                 for name in self.operands
+            ),
+            *(
+                f"{name} = tl.load({name}_ptr + offsets(row, row_shape, {name}_row_strides), mask=row_mask)"
+                ".to(COMPUTE)"
+                for name in self.row_operands
             ),
             *(f"{name} = number({name}_bits, COMPUTE)" for name in self.numbers),
         ]
@@ -144,11 +157,11 @@ class _Kernel:
     def _arguments(self) -> list[str]:
         per_element = [item.name for item in self.definition.results if item.per_element]
         arguments = [f"{item.name}_ptr" for item in self.definition.results]
-        arguments += [f"{name}_ptr" for name in self.operands]
+        arguments += [f"{name}_ptr" for name in (*self.operands, *self.row_operands)]
         arguments += [f"{name}_bits" for name in self.numbers]
         arguments += ["n_rows", "n_columns", "row_shape"]
         arguments += [f"{item.name}_row_strides" for item in self.definition.results]
-        arguments += [f"{name}_row_strides" for name in self.operands]
+        arguments += [f"{name}_row_strides" for name in (*self.operands, *self.row_operands)]
         arguments += ["column_shape"]
         arguments += [f"{name}_column_strides" for name in (*per_element, *self.operands)]
         return arguments + [f"{name}: tl.constexpr" for name in ("COMPUTE", "ROWS", "COLUMNS")]
@@ -226,10 +239,10 @@ class _Kernel:
             lines += [_LOOP, *(f"    {line}" for line in body)]
         return lines
 
-    def launch(self) -> str:
-        """Return the host lines that launch the kernel."""
+    def launch(self, signature: Signature) -> str:
+        """Return the host lines that launch the kernel of an overload."""
         results = [
-            (item, _out_name(item, self.signature, place))
+            (item, _out_name(item, signature, place))
             for place, item in enumerate(self.definition.results)
         ]
         items = [name for _, name in results]

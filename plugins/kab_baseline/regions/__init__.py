@@ -1,0 +1,1 @@
+"""Regions: graphs of ATen calls that one kernel computes."""
