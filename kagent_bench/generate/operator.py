@@ -193,6 +193,7 @@ class _Generation:
             max_attempts=self._limit,
             deadline_s=settings.generate.time_limit_s,
             options=settings.generators.get(work.name, {}),
+            judge_part=work.judge_factory,
         )
         answer = call_within(
             lambda: work.generator.generate(request),

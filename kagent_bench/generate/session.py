@@ -45,6 +45,7 @@ def opened(generator: Generator, name: str, settings: Settings, selection: Selec
         base_dir=settings.base_dir,
         device=device_kind(settings.evaluate.device),
         judging=_judging(settings, selection),
+        tables=settings.generators,
     )
     session = generator.open(run)
     interrupted = True

@@ -64,6 +64,8 @@ class GenerationRequest:
     """Seconds from now after which the result is dropped."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The generator's own table in the configuration: ``[generators.<name>]``."""
+    judge_part: Callable[[OperatorCases], Callable[[str], Attempt]] | None = None
+    """Gives the judge of another problem, such as a part of this one; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,8 @@ class GenerationRun:
     """Kind of device that kernels will be judged on, see ``GenerationRequest``."""
     judging: Mapping[str, Any]
     """Settings and versions that verdicts depend on, as JSON."""
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The tables of all generators, for one that hands problems on to others."""
 
 
 @runtime_checkable

@@ -242,8 +242,7 @@ class RowKernel:
     def launch(self, signature: Signature) -> str:
         """Return the host lines that launch the kernel of an overload."""
         results = [
-            (item, _out_name(item, signature, place))
-            for place, item in enumerate(self.definition.results)
+            (item, _out_name(item, signature, place)) for place, item in enumerate(self.definition.results)
         ]
         items = [name for _, name in results]
         items += self.operands

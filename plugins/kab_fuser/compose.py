@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.program import Constant, Module
 
 ENTRY = "kernel_function"
+_EAGER_NOTE = "# Calls of the module that stay with the library; `reference` below has their names.\n"
 SHOWN_LINE = 96
 """Characters of the user's line that a comment quotes."""
 
@@ -63,8 +64,7 @@ def compose(
     parts = [
         _head(module, cut, names, eager),
         "\n".join(["import torch", *(line for line in merged.imports if line != "import torch")]) + "\n",
-        f"EAGER = {_tuple(sorted(eager))}\n"
-        + '"""Calls of the module that stay with the library; `reference` below has their names."""\n',
+        f"{_EAGER_NOTE}EAGER = {_tuple(sorted(eager))}\n",
         merged.text(),
         "".join(_constant(item) for item in program.constants),
         wrap(f"def {ENTRY}", parameters, ":") + "\n" + _indented(body),
@@ -72,15 +72,17 @@ def compose(
         _class(module),
         _self_test(module, case),
     ]
-    return "\n\n".join(part.strip("\n") + "\n" for part in parts if part.strip()).replace("\n\n\n\n", "\n\n\n")
+    return "\n\n".join(part.strip("\n") + "\n" for part in parts if part.strip()).replace(
+        "\n\n\n\n", "\n\n\n"
+    )
 
 
-def _head(
-    module: Module, cut: Partition, names: Mapping[int, str], eager: Mapping[str, str]
-) -> str:
+def _head(module: Module, cut: Partition, names: Mapping[int, str], eager: Mapping[str, str]) -> str:
     lines = [f'"""{module.name.stem}: {len(set(names.values()))} kernels for the module\'s calls.', ""]
     for index, region in enumerate(cut.regions):
-        words = ", ".join(dict.fromkeys(_word(node.operator) for node in region.calls if node.operator != "getitem"))
+        words = ", ".join(
+            dict.fromkeys(_word(node.operator) for node in region.calls if node.operator != "getitem")
+        )
         lines.append(f"- {names[index]}: {words}")
     for name, why in sorted(eager.items()):
         lines.append(f"- {name} stays with the library: {why}")
@@ -117,7 +119,11 @@ def _body(
         owner = lowered.origin.get(item.name, "")
         stays = computes(item.operator) and owner in eager
         lines.append(call_line(item, device) + ("  # the library's" if stays else ""))
-    outputs = list(lowered.program.output) if isinstance(lowered.program.output, tuple) else [lowered.program.output]
+    outputs = (
+        list(lowered.program.output)
+        if isinstance(lowered.program.output, tuple)
+        else [lowered.program.output]
+    )
     for (target, _), value in zip(program.writes, outputs[lowered.n_outputs :], strict=True):
         lines.append(f"{target}.copy_({value_text(value, device)})")
     flat = tuple(dict.fromkeys(references(program.output)))
@@ -204,7 +210,7 @@ def _self_test(module: Module, case: Case) -> str:
         if facts is None:
             shapes.append("None")
             continue
-        shapes.append(f'(torch.{facts.dtype}, {facts.shape}, {facts.stride})')
+        shapes.append(f"(torch.{facts.dtype}, {facts.shape}, {facts.stride})")
     rows = "".join(f"    {text},\n" for text in shapes)
     del case
     return f'''ARGUMENTS = (

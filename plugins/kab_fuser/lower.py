@@ -18,7 +18,16 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from kab_fuser.pooling import WINDOWS
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.model.case import SymbolSpec
-from kagent_bench.model.program import GET_ITEM, Constant, Input, Node, NodeRef, Program, TensorFacts, references
+from kagent_bench.model.program import (
+    GET_ITEM,
+    Constant,
+    Input,
+    Node,
+    NodeRef,
+    Program,
+    TensorFacts,
+    references,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,15 +92,11 @@ def lower(program: Program, opaque: frozenset[str] = frozenset()) -> Lowered:
             *args, **{item.name: by_name[item.name] for item in open_program.state}
         )
 
-    with (
-        torch.no_grad(),
-        sdpa_kernel(SDPBackend.MATH),
-        torch.backends.mkldnn.flags(enabled=False),
-        warnings.catch_warnings(),
-    ):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        examples = [_empty(item) for item in inputs]
-        graph = make_fx(run, decomposition_table=_table(), tracing_mode="fake")(*examples)
+        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+            examples = [_empty(item) for item in inputs]
+            graph = make_fx(run, decomposition_table=_table(), tracing_mode="fake")(*examples)
     return _Reader(graph, open_program, trace, opaque).lowered(inputs, len(flat))
 
 
@@ -254,7 +259,9 @@ class _Reader:
         raise ValueError(message)
 
 
-_COPIES = frozenset(["aten.clone.default", "aten.alias.default", "aten.detach.default", "aten.lift_fresh_copy.default"])
+_COPIES = frozenset(
+    ["aten.clone.default", "aten.alias.default", "aten.detach.default", "aten.lift_fresh_copy.default"]
+)
 
 
 def _node(node: torch.fx.Node, name: str, names: Mapping[str, str], source: Node | None) -> Node:
@@ -262,6 +269,19 @@ def _node(node: torch.fx.Node, name: str, names: Mapping[str, str], source: Node
     operator = str(target) if isinstance(target, OpOverload) else GET_ITEM
     value = node.meta.get("val")
     items = value if isinstance(value, list | tuple) else (value,)
+    if operator == "aten.scalar_tensor.default":  # a fill by another name
+        assert isinstance(value, torch.Tensor)
+        facts = _facts(value)
+        return Node(
+            name=name,
+            operator="aten.full.default",
+            args=((), _argument(node.args[0], names)),
+            kwargs=(
+                ("dtype", SymbolSpec(kind="dtype", name=facts.dtype)),
+                ("device", SymbolSpec(kind="device", name="target")),
+            ),
+            results=(facts,),
+        )
     return Node(
         name=name,
         operator=operator,

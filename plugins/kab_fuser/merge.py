@@ -70,7 +70,9 @@ class Merged:
         pieces: list[str] = []
         for block in self.blocks:
             is_function = block.startswith(("def ", "@", "class "))
-            pieces.append(("\n\n" if is_function or (pieces and pieces[-1].count("\n") > 1) else "") + block + "\n")
+            pieces.append(
+                ("\n\n" if is_function or (pieces and pieces[-1].count("\n") > 1) else "") + block + "\n"
+            )
         return "".join(pieces)
 
 
@@ -94,7 +96,9 @@ class _Statement:
         name = ""
         if isinstance(item, ast.FunctionDef | ast.ClassDef):
             name = item.name
-        elif isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
+        elif (
+            isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name)
+        ):
             name = item.targets[0].id
         elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             name = item.target.id
@@ -134,7 +138,7 @@ class _Places(ast.NodeVisitor):
             self._children.setdefault((child.get_name(), child.get_lineno()), []).append(child)
             self._collect(child)
 
-    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802 - ast's own protocol
+    def visit_Name(self, node: ast.Name) -> None:
         if node.id in self._defined and self._is_global(node.id):
             self.places.append((node.lineno - 1, node.col_offset, node.id))
 
@@ -147,7 +151,7 @@ class _Places(ast.NodeVisitor):
         except KeyError:
             return True
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for item in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
             self.visit(item)
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
@@ -157,7 +161,7 @@ class _Places(ast.NodeVisitor):
             self.places.append((node.lineno - 1, node.col_offset + len("def "), node.name))
         self._inside(node, node.body)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for item in (*node.decorator_list, *node.bases, *(word.value for word in node.keywords)):
             self.visit(item)
         if len(self._scopes) == 1 and node.name in self._defined:

@@ -331,5 +331,3 @@ def facts_of(program: Program, name: str) -> TensorFacts:
     known = program.facts()[name]
     assert known is not None
     return known
-
-

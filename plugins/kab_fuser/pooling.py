@@ -15,7 +15,12 @@ def _sizes(value: Any, rank: int) -> list[int]:
 
 
 def _windows(
-    source: torch.Tensor, kernel: list[int], stride: list[int], padding: list[int], dilation: list[int], fill: float
+    source: torch.Tensor,
+    kernel: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    fill: float,
 ) -> torch.Tensor:
     """Return a view with the windows as last dimensions."""
     rank = len(kernel)

@@ -69,9 +69,7 @@ def problem_of(signature: Signature, rules: Mapping[str, ValueRule], source: str
     args = []
     for item in signature.program.inputs:
         assert item.facts is not None
-        args.append(
-            TensorSpec(storage=len(storages), shape=item.facts.shape, stride=item.facts.stride)
-        )
+        args.append(TensorSpec(storage=len(storages), shape=item.facts.shape, stride=item.facts.stride))
         storages.append(_storage(item.facts, rules.get(item.name)))
     case: Case = make_case(
         name,

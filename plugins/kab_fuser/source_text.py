@@ -11,7 +11,9 @@ from kagent_bench.model.program import GET_ITEM, NodeRef
 if TYPE_CHECKING:
     from kagent_bench.model.program import Node, Program
 
-_METHODS = frozenset(["view", "reshape", "permute", "expand", "unsqueeze", "squeeze", "transpose", "t", "select"])
+_METHODS = frozenset(
+    ["view", "reshape", "permute", "expand", "unsqueeze", "squeeze", "transpose", "t", "select"]
+)
 """Views that are written as methods of their argument."""
 _AS_METHOD = frozenset(
     [

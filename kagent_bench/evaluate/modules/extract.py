@@ -219,7 +219,7 @@ class _Builder:
                 raise NotExtractable("custom_operator", detail)
             if name.split(".")[1] in IGNORED:
                 return None
-            if torch.Tag.nondeterministic_seeded in target.tags:
+            if torch.Tag.nondeterministic_seeded in target.tags and not _drops_nothing(node):
                 detail = f"draws random numbers ({name}){self._at(node)}"
                 raise NotExtractable("random", detail)
         else:
@@ -297,6 +297,16 @@ class _Builder:
             name, number = f"{plain}_{number}", number + 1
         self._taken.add(name)
         return name
+
+
+def _drops_nothing(node: Any) -> bool:
+    """Return whether a call that may draw random numbers for dropout is told to drop nothing."""
+    schema = node.target._schema  # noqa: SLF001 - torch has no public way to it
+    names = [item.name for item in schema.arguments]
+    given = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+    asked = [name for name in ("dropout_p", "dropout", "p") if name in names]
+    off = any(name in names and given.get(name) is False for name in ("train", "training"))
+    return off or (bool(asked) and all(not given.get(name, 0.0) for name in asked))
 
 
 def _facts(value: torch.Tensor, at: str = "") -> TensorFacts:

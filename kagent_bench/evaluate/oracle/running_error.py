@@ -101,6 +101,8 @@ class _Perturber:
         if base in COPIES or _is_view(node.operator):
             return value
         if isinstance(value, torch.Tensor):
+            if not _is_real(value):
+                return value
             return self._move(value, self._scale(node, base, args, kwargs, value))
         if isinstance(value, list | tuple):
             return [

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 RESHAPES = frozenset(["view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten"])
 PERMUTATIONS = frozenset(["permute", "transpose", "t"])
-SAME = frozenset(["clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "convert_element_type", "to"])
+SAME = frozenset(
+    ["clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "convert_element_type", "to"]
+)
 """Calls whose elements are those of their argument, perhaps in another data type."""
 FLOATS = frozenset(["float16", "bfloat16", "float32", "float64"])
 MAX_OPERANDS = 24

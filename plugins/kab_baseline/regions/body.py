@@ -6,13 +6,13 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch.fx
-
 from kab_baseline import primitives as p
 from kab_baseline.primitives import Primitive
 from kagent_bench.model.program import GET_ITEM, NodeRef
 
 if TYPE_CHECKING:
+    import torch.fx
+
     from kab_baseline.regions.analysis import Analysis, Step
     from kab_baseline.regions.axes import Layout
     from kagent_bench.model.program import Node
@@ -64,7 +64,9 @@ class Body:
             for name in self._external(step.node):
                 self._of_use[step.node.name, name] = self._operand(step.node.name, name)
         if found.product is not None and found.product.added is not None:
-            node = next(step.node for step in found.steps if step.formula is None and _is_product(step, found))
+            node = next(
+                step.node for step in found.steps if step.formula is None and _is_product(step, found)
+            )
             self.added: Operand | None = self._added(node.name)
         else:
             self.added = None
@@ -78,9 +80,9 @@ class Body:
         """Return the values from outside that a computed call reads."""
         if node.operator == GET_ITEM or node.name not in self._found.axes.uses:
             return []
-        if self._found.product is not None and set(self._found.product.operands) & set(node.refs()):
-            if node.operator.split(".")[1] in _PRODUCTS:
-                return []
+        product = self._found.product
+        if product is not None and node.operator.split(".")[1] in _PRODUCTS and product.left in node.refs():
+            return []
         return [name for name in dict.fromkeys(node.refs()) if name not in self._found.axes.layouts]
 
     def _operand(self, user: str, name: str) -> Operand:
@@ -213,7 +215,7 @@ class _Maker:
             return value
         return p.to_boolean(value) if wanted else AS_COMPUTE(value)
 
-    def _scalar(self, value: float | int | bool) -> Any:
+    def _scalar(self, value: float) -> Any:
         number = float(value)
         return self._tracer.create_proxy("call_function", SCALAR, (number,), {})
 

@@ -64,7 +64,10 @@ def strides_text(found: Analysis, what: Operand | str, name: str, axes: list[int
         name: the tensor's name in the host function.
         axes: the axes, outermost first.
     """
-    moves = {axis: (dim, steps) for axis, dim, steps in (what.strides if isinstance(what, Operand) else _own(found, what))}
+    moves = {
+        axis: (dim, steps)
+        for axis, dim, steps in (what.strides if isinstance(what, Operand) else _own(found, what))
+    }
     items = []
     for axis in axes:
         if axis not in moves:

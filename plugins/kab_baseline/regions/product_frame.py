@@ -47,7 +47,8 @@ class _Frame:
         self.name = name
         axes = found.axes
         self.batch = [axis for axis in axes.order if axis in axes.batch]
-        self.columns = [axis for axis in axes.order if axis in axes.columns]
+        columns = axes.columns or set()
+        self.columns = [axis for axis in axes.order if axis in columns]
         self.rows = [axis for axis in axes.order if axis not in {*self.batch, *self.columns}]
         self.outs = {value: f"out_{index}" for index, value in enumerate(found.outputs)}
         self.operands = list(body.operands)
@@ -169,11 +170,15 @@ class _Frame:
         lines = [f"channel = inner // {window}" if window != 1 else "channel = inner"]
         for index, size in enumerate(convolution.window):
             inner = prod(convolution.window[index + 1 :])
-            lines.append(f"k{index} = inner // {inner} % {size}" if inner != 1 else f"k{index} = inner % {size}")
+            lines.append(
+                f"k{index} = inner // {inner} % {size}" if inner != 1 else f"k{index} = inner % {size}"
+            )
         lines.append("inside = (row < N_ROWS) & (inner[None, :] < N_INNER)")
         lines += self._position_lines(convolution)
         group = f"batch * {per_group} + channel" if convolution.groups > 1 else "channel"
-        moves = " + ".join(f"i{index} * left_strides[{index + 2}]" for index in range(len(convolution.window)))
+        moves = " + ".join(
+            f"i{index} * left_strides[{index + 2}]" for index in range(len(convolution.window))
+        )
         lines += [
             f"source = {group}",
             f"left_place = left_ptr + image * left_strides[0] + source[None, :] * left_strides[1] + {moves}",
@@ -195,7 +200,11 @@ class _Frame:
     def _position_lines(convolution: Convolution) -> list[str]:
         lines = []
         for index, size in enumerate(convolution.spatial):
-            step, pad, gap = convolution.stride[index], convolution.padding[index], convolution.dilation[index]
+            step, pad, gap = (
+                convolution.stride[index],
+                convolution.padding[index],
+                convolution.dilation[index],
+            )
             tap = f"k{index}[None, :]" + (f" * {gap}" if gap != 1 else "")
             if convolution.transposed:
                 lines.append(f"t{index} = o{index} + {pad} - {tap}")

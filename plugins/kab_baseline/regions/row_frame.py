@@ -42,7 +42,8 @@ def write_rows(found: Analysis, body: Body, name: str) -> tuple[str, list[str]]:
         summary="",
         variants=(),
         results=tuple(
-            RowResult(name=results[value], dtype="", per_element=per_element[value]) for value in found.outputs
+            RowResult(name=results[value], dtype="", per_element=per_element[value])
+            for value in found.outputs
         ),
         operands=tuple(item.name for item in in_elements),
         row_operands=tuple(item.name for item in in_rows),

@@ -43,7 +43,9 @@ def write(program: Program) -> str:
     program = _renamed(program)
     found = analyse(program)
     body = Body(found)
-    base = "_".join(dict.fromkeys(_word(node.operator) for node in program.nodes if node.operator != "getitem"))
+    base = "_".join(
+        dict.fromkeys(_word(node.operator) for node in program.nodes if node.operator != "getitem")
+    )
     name = f"{base[:60].strip('_')}_kernel"
     if found.product is None:
         kernel, lines = row_frame.write_rows(found, body, name)
@@ -80,11 +82,13 @@ def _renamed(program: Program) -> Program:
     taken: set[str] = set()
     new: dict[str, str] = {}
     for name in names:
-        plain = name if name not in _RESERVED and not keyword.iskeyword(name) and not _TEMPORARY.fullmatch(name) else f"{name}_value"
+        plain = (
+            name
+            if name not in _RESERVED and not keyword.iskeyword(name) and not _TEMPORARY.fullmatch(name)
+            else f"{name}_value"
+        )
         while plain in taken:
             plain += "_"
         taken.add(plain)
         new[name] = plain
     return renamed(program, new)
-
-

@@ -1,0 +1,47 @@
+"""The fuser's options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kagent_bench.hooks.options import GeneratorOption
+
+ROUTES = ("auto", "whole", "regions")
+BUILTIN, UPSTREAM = "builtin", "upstream"
+AGENTS = (BUILTIN, UPSTREAM)
+
+DECLARED = (
+    GeneratorOption(
+        name="inner", default="baseline", summary="Generator that writes the kernels of regions."
+    ),
+    GeneratorOption(
+        name="route",
+        default="auto",
+        summary="One kernel for a whole module, a kernel for each region, or whichever works.",
+        choices=ROUTES,
+    ),
+    GeneratorOption(name="explain", default=False, summary="Tell why modules are cut as they are (with -v)."),
+    GeneratorOption(
+        name="agent",
+        default=BUILTIN,
+        summary="The built-in pipeline, or the public Fuser where it is installed.",
+        choices=AGENTS,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuserOptions:
+    """The options, read."""
+
+    inner: str = "baseline"
+    route: str = "auto"
+    explain: bool = False
+    agent: str = BUILTIN
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any]) -> FuserOptions:
+        """Read the generator's table; its values are checked already."""
+        return cls(**{item.name: table.get(item.name, item.default) for item in DECLARED})

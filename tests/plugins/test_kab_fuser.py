@@ -1,0 +1,123 @@
+"""The fuser: modules are cut legally and completely, composed exactly and repeatably, and judged end to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kab_fuser.lower import lower
+from kab_fuser.merge import Merged, NotMergeable
+from kab_fuser.partition import partition
+from kab_fuser.signature import signature_of
+from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
+from kagent_bench.model.names import ModuleName
+
+if TYPE_CHECKING:
+    from kab_fuser.partition import Partition
+
+PROBLEMS = Path(__file__).with_name("fuser_problems")
+CASES = Path(__file__).with_name("kab_fuser_cases.py")
+RUN = ("conv_bn_relu", "half_precision_head", "moe_gate", "rms_norm_rotary", "running_average")
+"""Problems that every run composes and compares: a product with what follows, half precision, a call that stays,
+views and concatenation, a written buffer. All of them are run by ``tests/benchmarks/fuser.py``."""
+LARGEST_DIFFERENCE = {"half_precision_head": 2e-3}
+
+
+def _cut(name: str) -> Partition:
+    found = read_problem(PROBLEMS / f"{name}.py", ModuleName(name))
+    assert isinstance(found, Recorded), found
+    lowered = lower(found.module.program)
+    return partition(lowered.program, lowered.origin, frozenset())
+
+
+def _compose(out: Path, names: tuple[str, ...], hash_seed: str) -> list[dict[str, Any]]:
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            str(CASES),
+            str(out),
+            *(str(PROBLEMS / f"{name}.py") for name in names),
+        ],
+        env=environment,
+        cwd=out,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr[-2000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_composed_modules_compute_what_the_modules_do(tmp_path: Path) -> None:
+    """Composed files agree with PyTorch in the interpreter, and are the same bytes under another hash seed."""
+    found = _compose(tmp_path, RUN, "1")
+    again = _compose(tmp_path, RUN[:2], "2")
+
+    assert list(RUN) == [item["name"] for item in found]
+    for item in found:
+        assert item["difference"] <= LARGEST_DIFFERENCE.get(item["name"], 1e-4), item
+        assert (["topk"] if item["name"] == "moe_gate" else []) == item["eager"]
+    assert [item["sha256"] for item in found[:2]] == [item["sha256"] for item in again]
+
+
+def test_an_epilogue_joins_its_product() -> None:
+    """Bias, normalisation and activation after a convolution are one kernel with it."""
+    operators = [[node.operator for node in region.calls] for region in _cut("conv_bn_relu").regions]
+    (product,) = (calls for calls in operators if "aten.convolution.default" in calls)
+
+    assert "aten.relu.default" == product[-1]
+    assert 2 == len(operators)  # the other one is the scale of each channel
+
+
+def test_two_uses_of_one_reduction_stay_together() -> None:
+    """A group normalisation that is used twice is computed once, in one kernel."""
+    assert 1 == len(_cut("group_norm_swish").regions)
+
+
+def test_equal_regions_have_one_signature() -> None:
+    """Two vectors of one shape are normalised by one kernel, whatever their names are."""
+    signatures = [signature_of(region.program).name for region in _cut("cosine_similarity_loss").regions]
+    again = [signature_of(region.program).name for region in _cut("cosine_similarity_loss").regions]
+
+    assert signatures == again
+    assert len(set(signatures)) < len(signatures)  # the scales of both vectors
+
+
+FIRST = """
+import torch
+SIZE = 4
+def helper(x):
+    return x + SIZE
+def kernel_function(x, SIZE=SIZE):
+    return helper(x) * SIZE
+"""
+
+
+def test_merged_files_keep_their_meaning() -> None:
+    """Equal helpers are shared, unequal ones renamed, and parameters of the same name left alone."""
+    merged = Merged()
+    merged.add(FIRST, "kernel_function", "one", "one")
+    merged.add(FIRST.replace("SIZE = 4", "SIZE = 5"), "kernel_function", "two", "two")
+    merged.add(FIRST, "kernel_function", "three", "three")
+    namespace: dict[str, Any] = {}
+    exec("\n".join(merged.imports) + "\n" + merged.text(), namespace)  # noqa: S102 - the merged file is to be run
+
+    assert (20, 30, 20) == (namespace["one"](1), namespace["two"](1), namespace["three"](1))
+    assert 2 == merged.text().count("def helper")
+
+
+def test_a_file_that_acts_on_import_cannot_be_merged() -> None:
+    """A statement that is no definition is refused, with its line."""
+    with pytest.raises(NotMergeable, match="line 2"):
+        Merged().add(
+            "import torch\nprint(1)\ndef kernel_function(x):\n    return x\n", "kernel_function", "a", "a"
+        )

@@ -1,0 +1,74 @@
+"""How far rounding in the steps of a module can move its output."""
+
+from __future__ import annotations
+
+import torch
+
+from kagent_bench.evaluate.modules.interpret import ProgramRun
+from kagent_bench.evaluate.oracle import reference
+from kagent_bench.evaluate.oracle.running_error import running_error
+from kagent_bench.model.case import Case, StorageSpec, TensorSpec, UniformValues
+from kagent_bench.model.identity import make_case
+from kagent_bench.model.names import ModuleName
+from kagent_bench.model.program import Input, Node, NodeRef, Program, TensorFacts
+
+FACTS = TensorFacts(dtype="float32", shape=(4,), stride=(1,))
+
+
+def _program(*nodes: tuple[str, str, tuple[object, ...]]) -> Program:
+    made = tuple(
+        Node(name=name, operator=operator, args=args, results=(FACTS,))  # type: ignore[arg-type]
+        for name, operator, args in nodes
+    )
+    return Program(
+        inputs=(Input(name="x", facts=FACTS),),
+        state=(),
+        constants=(),
+        nodes=made,
+        output=NodeRef(name=made[-1].name),
+    )
+
+
+def _case() -> Case:
+    tensor = TensorSpec(storage=0, shape=(4,), stride=(1,))
+    storage = StorageSpec(dtype="float32", numel=4, rule=UniformValues(low=0.0, high=1.0))
+    return make_case(ModuleName("m"), (tensor,), (), (storage,), dtype="float32", origin="module")
+
+
+def _magnitude(program: Program, values: torch.Tensor) -> torch.Tensor:
+    run, case = ProgramRun(program), _case()
+    exact = reference.run(run, case, [values], wide=True)
+    return running_error(run, case, [values], exact, 0)
+
+
+def test_what_cancels_is_counted_by_its_size() -> None:
+    """Adding a thousand and taking it away again leaves rounding errors of a thousand."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("up", "aten.add.Tensor", (x, 1000.0)), ("down", "aten.sub.Tensor", (NodeRef(name="up"), 1000.0))
+    )
+    magnitude = _magnitude(program, torch.tensor([0.5, 1.0, 2.0, 4.0]))
+
+    assert bool((magnitude > 500).all())
+    assert bool((magnitude < 3000).all())
+
+
+def test_a_single_step_has_its_own_size() -> None:
+    """A product of factors has an error of its own size, however small it is."""
+    values = torch.tensor([1e-6, 1.0, 100.0, 1e6])
+    magnitude = _magnitude(_program(("double", "aten.mul.Tensor", (NodeRef(name="x"), 2.0))), values)
+
+    assert bool((magnitude <= 3 * 2 * values.double()).all())
+    assert bool((magnitude > 0).all())
+
+
+def test_truth_values_on_the_way_do_not_end_it() -> None:
+    """A comparison and a choice in the middle leave the estimate as it is."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("positive", "aten.gt.Scalar", (x, 0.0)),
+        ("chosen", "aten.where.self", (NodeRef(name="positive"), x, x)),
+        ("sum", "aten.add.Tensor", (NodeRef(name="chosen"), x)),
+    )
+
+    assert bool((_magnitude(program, torch.ones(4)) > 0).all())
