@@ -183,7 +183,7 @@ def _case_row(record: CaseRecord) -> dict[str, object]:
 
 
 def _speed_cells(record: CaseRecord) -> dict[str, object]:
-    if record.timing is None:
+    if record.timing is None or record.status is not CaseStatus.PASSED:
         return dict.fromkeys(SPEED_COLUMNS)
     speed = speed_of(record.timing)
     ratio = speed.ratio

@@ -35,6 +35,10 @@ SYSTEMATIC_SHARE = 0.003
 """The same in proportion to the time, for long kernels."""
 
 
+IMPLAUSIBLE = "implausible"
+"""Note on a time that cannot be true; it enters no mean at all."""
+
+
 class Finding(str, Enum):
     """What an interval says."""
 
@@ -84,7 +88,7 @@ class Speed:
     @property
     def counts(self) -> bool:
         """Whether the ratio enters a score."""
-        return self.ratio is not None and not ({"launch_bound", "noisy", "implausible"} & set(self.notes))
+        return self.ratio is not None and not ({"launch_bound", "noisy", IMPLAUSIBLE} & set(self.notes))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -208,7 +212,7 @@ def _notes(timing: CaseTiming, ratio: Ratio | None, candidate_s: float, referenc
         "spread": _spread(timing.candidate_s) > SPREAD or _spread(timing.references_s[EAGER]) > SPREAD,
         "throttled": bool(state.get("throttled")),
         "busy_device": bool(state.get("other_processes")),
-        "implausible": suspicion(timing) is not None,
+        IMPLAUSIBLE: suspicion(timing) is not None,
     }
     return [*(name for name, holds in found.items() if holds), *timing.notes]
 

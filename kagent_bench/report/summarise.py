@@ -11,7 +11,7 @@ from kagent_bench.model.summary import OperatorSummary, RunSummary
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
 from kagent_bench.report.backendbench import operator_result
 from kagent_bench.report.scores import scores
-from kagent_bench.report.speed import speed_of
+from kagent_bench.report.speed import IMPLAUSIBLE, speed_of
 from kagent_bench.report.statistics import arithmetic_mean, geometric_mean, largest
 from kagent_bench.stores.results import read_records
 from kagent_bench.stores.run_file import RunState, read_run
@@ -107,7 +107,12 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         verdict, reason = OperatorVerdict.NOT_JUDGED, item.fault.reason
     elif verdict is OperatorVerdict.SKIPPED and not records and item.skipped:
         reason = FILTERED
-    speeds = [speed_of(record.timing) for record in records if record.timing is not None]
+    speeds = [
+        speed_of(record.timing)
+        for record in records
+        if record.timing is not None and record.status is CaseStatus.PASSED
+    ]
+    believed = [speed for speed in speeds if speed.ratio is not None and IMPLAUSIBLE not in speed.notes]
     right = verdict is OperatorVerdict.CORRECT
     counted = [speed for speed in speeds if speed.counts and right]
     return OperatorSummary(
@@ -119,7 +124,7 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         counts=_counts(records, filtered=sum(item.skipped.values())),
         backendbench=operator_result(
             records if kernel else (),
-            arithmetic_mean(speed.ratio.value for speed in speeds if speed.ratio is not None),
+            arithmetic_mean(speed.ratio.value for speed in believed if speed.ratio),
         ),
         max_abs_error=largest(record.max_abs_error for record in records),
         max_rel_error=largest(record.max_rel_error for record in records),
@@ -128,7 +133,7 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         speedup_low=geometric_mean(speed.ratio.low for speed in counted if speed.ratio),
         speedup_high=geometric_mean(speed.ratio.high for speed in counted if speed.ratio),
         guaranteed_speedup=geometric_mean(speed.guaranteed for speed in counted),
-        speedup_of_all_timed=geometric_mean(speed.ratio.value for speed in speeds if speed.ratio and right),
+        speedup_of_all_timed=geometric_mean(speed.ratio.value for speed in believed if speed.ratio and right),
         compile_speedup=geometric_mean(
             other.value for speed in counted for name, other in speed.others.items()
         ),

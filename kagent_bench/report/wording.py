@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kagent_bench.model.verdict import OperatorVerdict
+from kagent_bench.model.verdict import CaseStatus, OperatorVerdict
 from kagent_bench.report.speed import speed_of
 from kagent_bench.report.units import (
     NOTHING,
@@ -121,7 +121,7 @@ def operator_speed(item: OperatorSummary) -> str:
 
 def case_speed(record: CaseRecord) -> str:
     """Return a case's speedup with its interval, what it says, and what is to be known of it."""
-    if record.timing is None:
+    if record.timing is None or record.status is not CaseStatus.PASSED:
         return record.untimed or NOTHING
     speed = speed_of(record.timing)
     if speed.ratio is None or speed.finding is None:

@@ -1,14 +1,16 @@
 """Writes the stored sample runs again; run it by hand when the stored schema changes.
 
-python tests/golden/make_samples.py
+python -m tests.golden.make_samples
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from kagent_bench.model.record import CaseRecord
+from kagent_bench.model.timing import EAGER
 from kagent_bench.model.verdict import CaseStatus
 from kagent_bench.stores.atomic import write_text
 from kagent_bench.stores.run_file import (
@@ -19,6 +21,7 @@ from kagent_bench.stores.run_file import (
     SelectedCase,
     SelectedOperator,
 )
+from tests.timings import samples, timing
 
 SAMPLES = Path(__file__).parent / "samples"
 SETTINGS = {
@@ -264,6 +267,39 @@ def good() -> None:
     store("good", run, [*records, unjudged])
 
 
+def timed() -> None:
+    """On a GPU: twice as fast, half as fast, launch-bound, impossible, wrong though fast, not timed, and missing."""
+    run = run_file(
+        GPU,
+        (
+            selected("relu.default", 3),
+            selected("add.Tensor", 1),
+            selected("neg.default", 2),
+            selected("exp.default", 2),
+            selected("mul.Tensor", 1),
+            selected("abs.default", 1, kernel=False),
+        ),
+    )
+    here = "NVIDIA H200"
+    compiled: dict[str, Any] = {
+        "references_s": {EAGER: samples(40e-6, seed=3), "torch-compile": samples(25e-6, seed=4)}
+    }
+    wrong = {"reason": "values", "detail": "the output: 1 of 12 elements wrong"}
+    impossible = {"read_bytes": 64 << 20, "written_bytes": 64 << 20, "must_read_bytes": 64 << 20}
+    records = [
+        record("relu.default", 0, here, timing=timing(20e-6, 40e-6, seed=1)),
+        record("relu.default", 1, here, timing=timing(20e-6, 40e-6, seed=2, **compiled)),
+        record("relu.default", 2, here, untimed="too_large: timing needs 9 bytes, 8 can be used"),
+        record("add.Tensor", 0, here, timing=timing(80e-6, 40e-6, seed=5)),
+        record("neg.default", 0, here, timing=timing(3.1e-6, 3.4e-6, seed=6)),
+        record("neg.default", 1, here, timing=timing(50e-6, 50e-6, spread=0.5, seed=7)),
+        record("exp.default", 0, here, timing=timing(40e-6, 40e-6, seed=8)),
+        record("exp.default", 1, here, timing=timing(1e-12, 50e-6, seed=9, **impossible)),
+        record("mul.Tensor", 0, here, CaseStatus.FAILED, timing=timing(1e-6, 100e-6, seed=10), **wrong),
+    ]
+    store("timed", run, records)
+
+
 def interrupted() -> None:
     """Stopped before anything was judged."""
     run = run_file(
@@ -279,4 +315,5 @@ def interrupted() -> None:
 if __name__ == "__main__":
     mixed()
     good()
+    timed()
     interrupted()

@@ -29,7 +29,7 @@ FORMATS: dict[str, tuple[ReportFormat, bool]] = {
 }
 
 
-@pytest.mark.parametrize("sample", ["mixed", "good", "interrupted"])
+@pytest.mark.parametrize("sample", ["mixed", "good", "timed", "interrupted"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_report_is_as_stored(sample: str, name: str, request: pytest.FixtureRequest) -> None:
     """A report changes only on purpose: ``pytest tests/golden --accept-golden``."""
