@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from kagent_bench.evaluate.containment import ContainmentReport, probe
 from kagent_bench.model.names import OperatorName
+from tests.integration.contained import Server
 
 KAB = Path(sysconfig.get_path("scripts")) / "kab"
 SUITE = Path(__file__).with_name("cases_suite.py")
@@ -74,3 +76,18 @@ def write_kernels(folder: Path, sources: dict[str, str]) -> None:
         place.mkdir(parents=True, exist_ok=True)
         text = source.replace("KERNEL", operator.kernel_function)
         (place / f"{operator.kernel_stem}.py").write_text(text)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    """Return a server with a scratch folder and a secret beside it."""
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "kernel.py").write_text("answer = 42\n")
+    (tmp_path / "secret").write_text("the seed")
+    return Server(folder=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def machine() -> ContainmentReport:
+    """Return what this machine allows."""
+    return probe()
