@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,10 +11,8 @@ import torch
 from kagent_bench.evaluate import arena as arena_module
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import contract, inputs, reference, returned
-from kagent_bench.evaluate.oracle.compare import Expected
 from kagent_bench.evaluate.oracle.controls import controls_for
 from kagent_bench.evaluate.oracle.finding import Finding
-from kagent_bench.evaluate.oracle.magnitude import accumulated
 from kagent_bench.evaluate.oracle.module_work import ModuleWork, module_work
 from kagent_bench.evaluate.oracle.rounds import (
     REPEAT,
@@ -26,8 +22,8 @@ from kagent_bench.evaluate.oracle.rounds import (
     RoundMaker,
     bits,
 )
-from kagent_bench.evaluate.oracle.running_error import running_error
 from kagent_bench.evaluate.oracle.tally import Tally
+from kagent_bench.evaluate.oracle.targets import Targets
 from kagent_bench.evaluate.oracle.ties import select_the_same
 from kagent_bench.evaluate.oracle.work import library_calls
 from kagent_bench.model.verdict import CaseStatus
@@ -37,18 +33,11 @@ if TYPE_CHECKING:
 
     from kagent_bench.evaluate.oracle.compare import Comparison
     from kagent_bench.evaluate.oracle.semantics import Semantics
+    from kagent_bench.evaluate.oracle.targets import Target
     from kagent_bench.model.case import Case, TensorSpec
 
 BACKENDBENCH_TOLERANCE = 1e-2
 """Relative and absolute tolerance of BackendBench for every dtype."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Target:
-    """One tensor that must have the right values: an output, or an argument that the schema says is written."""
-
-    where: str
-    expected: Expected
 
 
 class CaseJudge:
@@ -80,6 +69,7 @@ class CaseJudge:
         self._operator = operator
         self._semantics = semantics
         self._settings = settings
+        self._targets = Targets(case, operator, semantics, settings)
         self._maker = RoundMaker(case, kind, operator, semantics, settings)
         self._argument_names = _argument_names(operator)
         self._names = contract.storage_names(case, self._argument_names)
@@ -237,10 +227,10 @@ class CaseJudge:
         if self._kind in VALUE_FREE_KINDS:
             return None
         actual = [returned.read_tensor(leaf, arena).to(device) for leaf in described]
-        targets = [self._output_target(index, name) for index, name in enumerate(names)]
+        targets = [self._targets.output(self._round, index, name) for index, name in enumerate(names)]
         for name, spec in contract.named_tensors(self._case, self._argument_names):
             if self._is_written(name, spec):
-                targets.append(self._argument_target(name, spec))
+                targets.append(self._targets.argument(self._round, name, spec))
                 actual.append(self._argument_after(spec, after).to(device))
         return (
             self._check_values(targets, actual, reply)
@@ -249,8 +239,10 @@ class CaseJudge:
         )
 
     def _check_values(
-        self, targets: list[_Target], actual: list[torch.Tensor], reply: dict[str, Any]
+        self, targets: list[Target], actual: list[torch.Tensor], reply: dict[str, Any]
     ) -> Finding | None:
+        for target in targets:
+            self.tally.tolerance = self.tally.tolerance if target.tolerance is None else target.tolerance
         comparisons = [
             target.expected.compare(tensor) for target, tensor in zip(targets, actual, strict=True)
         ]
@@ -277,19 +269,7 @@ class CaseJudge:
         self._strike_controls(targets)
         return None
 
-    def _expected(
-        self, eager: torch.Tensor, exact: torch.Tensor | None, magnitude: Callable[[], torch.Tensor] | None
-    ) -> Expected:
-        name = str(eager.dtype).removeprefix("torch.")
-        limits = self._settings.limits.get(name)
-        if limits is not None:
-            self.tally.tolerance = limits.relative
-        elif eager.is_floating_point() or eager.is_complex():
-            message = f"no tolerance is known for {name}"
-            raise KeyError(message)
-        return Expected(eager, exact, limits=limits, magnitude=magnitude)
-
-    def _strike_controls(self, targets: list[_Target]) -> None:
+    def _strike_controls(self, targets: list[Target]) -> None:
         assert self._round is not None
         if self.tally.survivors is not None and not self.tally.survivors:
             return
@@ -309,9 +289,7 @@ class CaseJudge:
             ):
                 self.tally.survivors.discard(name)
 
-    def _ties(
-        self, targets: list[_Target], actual: list[torch.Tensor], comparisons: list[Comparison]
-    ) -> bool:
+    def _ties(self, targets: list[Target], actual: list[torch.Tensor], comparisons: list[Comparison]) -> bool:
         """Return whether the only wrong outputs are indices that select the right values."""
         index = self._semantics.tie_output
         if (
@@ -385,44 +363,6 @@ class CaseJudge:
         assert self._round is not None
         detail = f"round '{self._round.name}': {finding.detail}"
         return Finding(status=finding.status, reason=finding.reason, detail=detail)
-
-    def _output_target(self, index: int, name: str) -> _Target:
-        assert self._round is not None
-        current = self._round
-        exact = None if current.exact is None else current.exact.leaves[index]
-        magnitude = None
-        if current.exact is not None:
-            magnitude = partial(self._magnitude, current, current.exact, index)
-        eager = current.eager.leaves[index]
-        return _Target(where=name, expected=self._expected(eager, exact, magnitude))
-
-    def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
-        if isinstance(self._operator, ProgramRun):
-            return running_error(self._operator, self._case, current.on_device, exact, index)
-        return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index)
-
-    def _argument_target(self, name: str, spec: Any) -> _Target:
-        assert self._round is not None
-        current = self._round
-        index = next(
-            (
-                place
-                for place, leaf in enumerate(current.eager.leaves)
-                if current.eager.alias_of(leaf) == spec.storage and tuple(leaf.shape) == spec.shape
-            ),
-            None,
-        )
-        magnitude = None
-        if index is not None and current.exact is not None:
-            magnitude = partial(self._magnitude, current, current.exact, index)
-        device = torch.device(self._settings.device)
-        exact = None
-        if current.exact is not None:
-            exact = reference.build(spec, current.exact.storages, device, wide=False)
-        eager = reference.build(spec, current.eager.storages, device, wide=False)
-        return _Target(
-            where=f"argument '{name}' after the call", expected=self._expected(eager, exact, magnitude)
-        )
 
     def _argument_after(self, spec: Any, after: bytes) -> torch.Tensor:
         assert self.layout is not None

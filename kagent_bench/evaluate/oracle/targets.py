@@ -1,0 +1,95 @@
+"""What a round must leave behind: for each output, and each argument that is written, the values that are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+
+from kagent_bench.evaluate.modules.interpret import ProgramRun
+from kagent_bench.evaluate.oracle import reference
+from kagent_bench.evaluate.oracle.compare import Expected
+from kagent_bench.evaluate.oracle.magnitude import accumulated
+from kagent_bench.evaluate.oracle.running_error import running_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from kagent_bench.evaluate.oracle.rounds import OracleSettings, Round
+    from kagent_bench.evaluate.oracle.semantics import Semantics
+    from kagent_bench.model.case import Case, TensorSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One tensor that must have the right values."""
+
+    where: str
+    """What it is called in a message."""
+    expected: Expected
+    tolerance: float | None
+    """The relative factor that is used; None for integers and booleans."""
+
+
+class Targets:
+    """Works out the targets of a case's rounds, on the device under test."""
+
+    def __init__(
+        self, case: Case, operator: Callable[..., Any], semantics: Semantics, settings: OracleSettings
+    ) -> None:
+        """Take a case, its operator with what is known of it, and the run's settings."""
+        self._case = case
+        self._operator = operator
+        self._semantics = semantics
+        self._settings = settings
+
+    def output(self, current: Round, index: int, where: str) -> Target:
+        """Return the target of one output."""
+        exact = None if current.exact is None else current.exact.leaves[index]
+        magnitude = None
+        if current.exact is not None:
+            magnitude = partial(self._magnitude, current, current.exact, index)
+        return self._target(where, current.eager.leaves[index], exact, magnitude)
+
+    def argument(self, current: Round, name: str, spec: TensorSpec) -> Target:
+        """Return the target of an argument that the call writes."""
+        index = next(
+            (
+                place
+                for place, leaf in enumerate(current.eager.leaves)
+                if current.eager.alias_of(leaf) == spec.storage and tuple(leaf.shape) == spec.shape
+            ),
+            None,
+        )
+        magnitude = None
+        if index is not None and current.exact is not None:
+            magnitude = partial(self._magnitude, current, current.exact, index)
+        device = torch.device(self._settings.device)
+        exact = None
+        if current.exact is not None:
+            exact = reference.build(spec, current.exact.storages, device, wide=False)
+        eager = reference.build(spec, current.eager.storages, device, wide=False)
+        return self._target(f"argument '{name}' after the call", eager, exact, magnitude)
+
+    def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
+        if isinstance(self._operator, ProgramRun):
+            return running_error(self._operator, self._case, current.on_device, exact, index)
+        return accumulated(self._operator, self._case, self._semantics, current.on_device, exact, index)
+
+    def _target(
+        self,
+        where: str,
+        eager: torch.Tensor,
+        exact: torch.Tensor | None,
+        magnitude: Callable[[], torch.Tensor] | None,
+    ) -> Target:
+        name = str(eager.dtype).removeprefix("torch.")
+        limits = self._settings.limits.get(name)
+        if limits is None and (eager.is_floating_point() or eager.is_complex()):
+            message = f"no tolerance is known for {name}"
+            raise KeyError(message)
+        expected = Expected(eager, exact, limits=limits, magnitude=magnitude)
+        return Target(where=where, expected=expected, tolerance=limits.relative if limits else None)
