@@ -16,6 +16,7 @@ from kagent_bench.report.wording import (
     SPEED_NOTES,
     backendbench_says,
     case_speed,
+    coverage_words,
     failures,
     interpreted,
     operator_speed,
@@ -111,7 +112,22 @@ def _operators(summary: RunSummary) -> list[str]:
         light = percentage(item.speed_of_light_share)
         rows.append([*row, operator_speed(item), light] if timed else row)
     named = [*columns, "speedup", "speed of light"] if timed else columns
-    return ["## Operators", "", *_table(named, rows), *(_speed_notes(summary) if timed else [])]
+    notes = [*(_speed_notes(summary) if timed else []), *_coverage(summary)]
+    return ["## Operators", "", *_table(named, rows), *notes]
+
+
+def _coverage(summary: RunSummary) -> list[str]:
+    """Say of each judged module which share of its work its kernels do."""
+    lines = [
+        f"- {markdown_code(item.op_name)}: {markdown_text(coverage_words(item.coverage))}"
+        for item in summary.operators
+        if item.coverage
+    ]
+    return (
+        ["", "What kernels do of the modules, the rest being declared to stay with the library:", "", *lines]
+        if lines
+        else []
+    )
 
 
 def _speed_notes(summary: RunSummary) -> list[str]:

@@ -20,6 +20,7 @@ from kagent_bench.report.wording import (
     NO_SPEEDUPS,
     backendbench_says,
     case_speed,
+    coverage_words,
     failures,
     interpreted,
     operator_speed,
@@ -110,6 +111,8 @@ def _operators(summary: RunSummary, width: int) -> Table:
             why += f": {one_line(item.detail)}"
         elif item.verdict is OperatorVerdict.CORRECT and item.counts["not_judged"]:
             why = f"{item.counts['not_judged']} not judged"
+        elif item.coverage:
+            why = coverage_words(item.coverage)
         row = [
             Text(item.op_name),
             Text(item.verdict.value, style=_verdict_style(item.verdict.value)),

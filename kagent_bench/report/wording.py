@@ -18,6 +18,8 @@ from kagent_bench.report.units import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kagent_bench.model.record import CaseRecord
     from kagent_bench.model.summary import OperatorSummary, RunSummary
 
@@ -160,3 +162,10 @@ def backendbench_says(item: OperatorSummary) -> str:
 def failures(summary: RunSummary) -> list[OperatorSummary]:
     """Return the operators that make the exit code 1."""
     return [item for item in summary.operators if not item.fine]
+
+
+def coverage_words(coverage: Mapping[str, float]) -> str:
+    """Return in words which share of a module's work runs in authored kernels."""
+    names = {"operators": "operators", "flops": "FLOPs", "bytes": "bytes"}
+    shares = ", ".join(f"{coverage[name]:.0%} of {word}" for name, word in names.items() if name in coverage)
+    return f"kernels do {shares}"
