@@ -29,7 +29,8 @@ class ModelNew(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Compute."""
-        return self.linear(x) * self.get_buffer("factor")
+        made: torch.Tensor = self.linear(x) * self.get_buffer("factor")
+        return made
 
 
 def _file(**names: object) -> Any:
