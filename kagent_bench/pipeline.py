@@ -103,7 +103,9 @@ def generate(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = 
     tolerance = relative_factors(settings.tolerance)
     with JudgePool(settings) as judges, opened(generator, name, settings, selection) as session:
         if isinstance(session, GenerationSession):
-            judges.use_seed(session.judge_seed)
+            judges.prepare(
+                seed=session.judge_seed, secret_paths=session.secret_paths, times=session.wants_times
+            )
         return generate_kernels(selection, name, session, settings, judges, progress, tolerance=tolerance)
 
 

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kagent_bench.evaluate.judge_speed import speed
 from kagent_bench.evaluate.session import Session
 from kagent_bench.evaluate.supervisor import KernelJob, KeyedCase
 from kagent_bench.hooks.protocols import Attempt
@@ -51,6 +52,8 @@ class JudgePool:
         """Take the resolved settings."""
         self._settings = settings
         self._seed: bytes | None = None
+        self._secret_paths: tuple[Path, ...] = ()
+        self._times = False
         self._exit = contextlib.ExitStack()
         self._session: Session | None = None
         self._lock = threading.Lock()
@@ -66,9 +69,17 @@ class JudgePool:
         """Stop the helpers."""
         self._exit.close()
 
-    def use_seed(self, seed: bytes) -> None:
-        """Draw inputs from this secret, so that feedback can be had again; call it before anything is judged."""
+    def prepare(self, *, seed: bytes, secret_paths: Sequence[Path], times: bool) -> None:
+        """Take a session's wishes; call it before anything is judged.
+
+        Args:
+            seed: What inputs are drawn from, so that feedback can be had again.
+            secret_paths: What candidates must not reach, besides the kernels folder.
+            times: Whether correct kernels are timed, where the device can be.
+        """
         self._seed = seed
+        self._secret_paths = tuple(secret_paths)
+        self._times = times
 
     def __call__(self, operator_cases: OperatorCases) -> Callable[[str], Attempt]:
         """Return the judge of one operator."""
@@ -87,13 +98,16 @@ class JudgePool:
         finally:
             self._free.put(worker)
         verdict, _ = operator_verdict([record.judged() for record in records], has_kernel=True)
-        feedback = "" if verdict is OperatorVerdict.CORRECT else _feedback(records)
-        return Attempt(source=source, verdict=verdict.value, feedback=feedback)
+        if verdict is not OperatorVerdict.CORRECT:
+            return Attempt(source=source, verdict=verdict.value, feedback=_feedback(records))
+        speedup, timing = speed(records)
+        return Attempt(source=source, verdict=verdict.value, feedback="", speedup=speedup, timing=timing)
 
     def _started(self) -> Session:
         with self._lock:
             if self._session is None:
-                session = Session(self._settings, secret_paths=[self._settings.base_dir])
+                hidden = [self._settings.base_dir, *self._secret_paths]
+                session = Session(self._settings, secret_paths=hidden, times=self._times)
                 self._exit.enter_context(session)
                 if self._seed is not None:
                     session.reseed(self._seed)

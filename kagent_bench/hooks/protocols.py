@@ -45,6 +45,10 @@ class Attempt:
     """An operator verdict, see ``model.verdict``."""
     feedback: str
     """What went wrong, in words that a kernel author can act on; empty for a correct kernel."""
+    speedup: float | None = None
+    """Of a correct kernel over eager, where a session asked for times and the device can be timed."""
+    timing: str = ""
+    """The slowest cases in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +134,10 @@ class GenerationSession(Generator, Protocol):
     """Problems that are worked on at a time where the user does not say; 0 for one per core."""
     max_attempts: int
     """Kernels that may be judged for one operator where the user does not say."""
+    wants_times: bool
+    """Whether correct kernels are to be timed, where the device can be."""
+    secret_paths: tuple[Path, ...]
+    """What candidates must not reach, besides the kernels folder."""
     judge_seed: bytes
     """32 bytes from which the judge draws its inputs: feedback is the same where the seed is."""
     run_name: str

@@ -81,7 +81,7 @@ class Dialogue:
         rounds_left = self._max_rounds - self.rounds
         if step.correct:
             speed = "" if step.speedup is None else f"It runs at {step.speedup:.3g} times the speed of eager."
-            return self._prompts.faster(speed, rounds_left=rounds_left)
+            return self._prompts.faster(speed, step.timing, rounds_left=rounds_left)
         return self._prompts.refine(
             step.verdict, step.feedback, repeated=step.repeated, rounds_left=rounds_left
         )

@@ -99,9 +99,10 @@ class Prompts:
             "no_code", lack=lack, detail=shortened(detail, _FEEDBACK_CHARS), function=function
         )
 
-    def faster(self, speed: str, *, rounds_left: int) -> str:
+    def faster(self, speed: str, timing: str, *, rounds_left: int) -> str:
         """Return the request for a faster kernel after a correct one."""
-        return self._render("faster", speed=speed, rounds_left=rounds_left)
+        cut = shortened(timing, _FEEDBACK_CHARS)
+        return self._render("faster", speed=speed, timing=cut, rounds_left=rounds_left)
 
     def bounded(self, head: Sequence[Message], turns: Sequence[Message]) -> tuple[Message, ...]:
         """Return a dialogue within the size: the rules, the problem and the latest turns.

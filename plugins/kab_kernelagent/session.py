@@ -25,6 +25,7 @@ from kab_kernelagent.store import FINISHED, Place, RunStore
 from kab_kernelagent.transcript import write_transcript
 from kab_kernelagent.upstream import run_upstream
 from kab_kernelagent.version import VERSION
+from kagent_bench.errors import UsageError
 from kagent_bench.hooks.protocols import GenerationResult
 from kagent_bench.model.identity import digest
 
@@ -61,6 +62,8 @@ class AgentSession:
         self.max_attempts = options.agents * options.max_rounds
         self.judge_seed = store.seed()
         self.run_name = store.path.name
+        self.wants_times = options.optimize
+        self.secret_paths = (options.agent_logs_dir,)
 
     def generate(self, request: GenerationRequest) -> GenerationResult:
         """Solve one problem, or return what came of it before the run was interrupted."""
@@ -182,6 +185,9 @@ def open_session(options: AgentOptions, run: GenerationRun) -> AgentSession:
     Raises:
         UsageError: the options cannot be used.
     """
+    if options.optimize and run.device == "cpu":
+        message = "--optimize needs a device on which kernels are timed; on the CPU they are interpreted"
+        raise UsageError(message, hint="leave it out here, or choose a GPU with --device")
     redact = redactor()
     if options.replay:
         from pathlib import Path

@@ -123,6 +123,8 @@ class Solver:
         self._deadline = time.monotonic() + request.deadline_s - margin_s
         self.threads: list[threading.Thread] = []
         """Those that hold the dialogues; calls under way outlive ``solve``."""
+        self._recorded: Step | None = None
+        """The step that is being repeated from a record."""
         self._best: Step | None = None
         self._ends: list[End] = []
         self._error: BaseException | None = None
@@ -158,6 +160,7 @@ class Solver:
         """
         for recorded in steps:
             dialogue = self._dialogues[recorded.dialogue - 1]
+            self._recorded = recorded
             self._advance(dialogue, lambda: True)
         with self._changed:
             return self._solution()
@@ -191,7 +194,7 @@ class Solver:
                 return End(reason=ATTEMPTS, detail=str(error), final=False)
             except CallFailedError as error:
                 return End(reason=error.outcome.value, detail=error.detail, final=False)
-            if last.final and not self._options.optimize:
+            if last.final and not (self._options.optimize and last.correct):
                 break
         if last is not None and last.result == LACKING:
             return End(reason=last.lack, detail=last.detail, final=True)
@@ -214,6 +217,9 @@ class Solver:
             step = known
         else:
             step = self._step(dialogue.index, number, found, wanted)
+            if self._recorded is not None:
+                # Times differ from one measurement to the next; what was said of them then is said again.
+                step = replace(step, speedup=self._recorded.speedup, timing=self._recorded.timing)
             self._store.append_step(self._folder, step.to_json())
         dialogue.take(step, reply.text)
         self._note(step)
@@ -251,7 +257,8 @@ class Solver:
             source=found.source,
             verdict=attempt.verdict,
             feedback=self._store.redacted(attempt.feedback),
-            speedup=getattr(attempt, "speedup", None),
+            speedup=attempt.speedup,
+            timing=attempt.timing,
         )
         with self._changed:
             self._judged.setdefault(sha256, step)

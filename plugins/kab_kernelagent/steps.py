@@ -35,6 +35,8 @@ class Step:
     """Whether the kernel had been judged before, so that nobody was asked."""
     speedup: float | None = None
     """Over eager; None where nothing was timed."""
+    timing: str = ""
+    """The slowest cases in words."""
 
     @property
     def final(self) -> bool:

@@ -30,7 +30,8 @@ def failure(error: Exception) -> CallFailedError:
         error: Whatever the client, or the HTTP library below it, raised.
     """
     status = getattr(error, "status_code", None)
-    detail = f"{type(error).__name__}: {str(error)[:_DETAIL_CHARS]}"
+    cause = f" ({error.__cause__})" if error.__cause__ is not None and status is None else ""
+    detail = f"{type(error).__name__}: {str(error)[:_DETAIL_CHARS]}{cause[:_DETAIL_CHARS]}"
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(status, int):
         return CallFailedError(_of_status(status, error), detail, retry_after_s=_retry_after(error))

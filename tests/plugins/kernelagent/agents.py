@@ -48,11 +48,11 @@ class Desk:
     spent: Spending | None = None
     """What the operator that was solved last has taken in its run."""
 
-    def session(self, **options: Any) -> AgentSession:
+    def session(self, *, device: str = "cpu", **options: Any) -> AgentSession:
         """Open a session, or go on with the interrupted one."""
         table = {option.name: option.default for option in DECLARED}
         table |= {"model": "m", "agents": 1, "retries": 1, "agent_logs": str(self.folder / "logs"), **options}
-        run = GenerationRun(options=table, base_dir=self.folder / "k", device="cpu", judging={})
+        run = GenerationRun(options=table, base_dir=self.folder / "k", device=device, judging={})
         agent = KernelAgent()
         agent.check(table)
         return agent.open(run)

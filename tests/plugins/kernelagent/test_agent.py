@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +214,7 @@ def test_the_limit_of_money_is_never_passed(serve: Serve, desk: Desk) -> None:
     ],
 )
 def test_what_cannot_work_is_told_before_any_work(
-    serve: Serve, desk: Desk, options: dict[str, object], error: type[UsageError], words: str
+    serve: Serve, desk: Desk, options: dict[str, Any], error: type[UsageError], words: str
 ) -> None:
     """Nothing is written, nothing is sent."""
     serve(in_turn(RELU))
@@ -424,3 +425,36 @@ def test_the_ledger_agrees_with_the_server(serve: Serve, desk: Desk) -> None:
         sum(item.tokens_in for item in sums),
         sum(item.tokens_out for item in sums),
     )
+
+
+def test_optimizing_goes_on_and_keeps_the_fastest(serve: Serve, desk: Desk) -> None:
+    """The author hears how fast each kernel was; a slower or wrong one after the best changes nothing."""
+    speeds = {"# 1\n": 1.5, "# 2\n": 3.25, "# 3\n": 2.0}
+
+    def judge(source: str) -> Attempt:
+        speedup = next((speed for mark, speed in speeds.items() if source.endswith(mark)), None)
+        verdict = "incorrect" if speedup is None else "correct"
+        timing = "" if speedup is None else f"relu.default(T([9])): 1 us, {speedup}x"
+        return Attempt(source=source, verdict=verdict, feedback="", speedup=speedup, timing=timing)
+
+    server = serve(lambda asked: Say(text=fenced(RELU + f"# {asked.turn}\n")))
+    session = desk.session(base_url=f"{server.url}/v1", optimize=True, max_rounds=4, device="cuda")
+
+    result = session.generate(request("relu.default", judge))
+    session.close(interrupted=False)
+
+    assert result.source is not None
+    assert result.source.endswith("# 2\n")
+    assert 4 == len(server.asked)
+    assert "3.25 times the speed of eager" in server.asked[2].last
+    assert "relu.default(T([9])): 1 us, 3.25x" in server.asked[2].last
+    repeated = desk.session(replay=str(desk.runs[0]), device="cuda")
+    again = repeated.generate(request("relu.default", lambda source: replace(judge(source), speedup=9.0)))
+    repeated.close(interrupted=False)
+    assert result.source == again.source
+
+
+def test_optimizing_needs_a_device(serve: Serve, desk: Desk) -> None:
+    """Nothing is timed in the interpreter, so that nothing could be chosen by speed."""
+    with pytest.raises(UsageError, match="needs a device on which kernels are timed"):
+        desk.session(base_url=f"{serve(in_turn(RELU)).url}/v1", optimize=True)
