@@ -62,6 +62,7 @@ class SettingsArguments(TypedDict, total=False):
     startup_timeout_s: float | None
     kernel_timeout_s: float | None
     memory_limit_mib: int | None
+    interpreter_elements: int | None
     output_limit_kib: int | None
     tolerance: Mapping[str, float] | None
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kagent_bench.artefacts.write import SetupResult
     from kagent_bench.config.resolve import ResolvedSettings
+    from kagent_bench.evaluate.case_check.check import CaseCheck
     from kagent_bench.generate.summary import GenerateSummary
     from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.model.progress import Progress
@@ -64,6 +65,13 @@ def choose(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _S
     from kagent_bench.suites.select import select
 
     return select(catalog, resolved.settings.selection, note=progress.tell)
+
+
+def check_cases(selection: Selection, progress: Progress = _SILENT) -> dict[tuple[str, str], CaseCheck]:
+    """Try every selected case in eager PyTorch; returns what came of it by operator and case id."""
+    from kagent_bench.evaluate.case_check.check import check_selection
+
+    return check_selection(selection, progress)
 
 
 def setup(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _SILENT) -> SetupResult:

@@ -36,6 +36,7 @@ def evaluate(
     startup_timeout_s: options.StartupTimeout = None,
     kernel_timeout_s: options.KernelTimeout = None,
     memory_limit_mib: options.MemoryLimit = None,
+    interpreter_elements: options.InterpreterElements = None,
     output_limit_kib: options.OutputLimit = None,
     tolerance: options.Tolerance = None,
     fresh: options.Fresh = False,

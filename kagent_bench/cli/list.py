@@ -35,6 +35,10 @@ def list_names(
             help="Write the selected cases as a trace: .txt (also .gz, .xz) or .parquet.",
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Try each case in eager PyTorch, and mark what is weak about it."),
+    ] = False,
     config: options.ConfigFile = None,
     as_json: options.AsJson = False,
     verbose: options.Verbose = False,
@@ -47,16 +51,17 @@ def list_names(
     from kagent_bench.cli import listing
     from kagent_bench.cli.invocation import flags, invocation
     from kagent_bench.cli.selection_options import given_selection
-    from kagent_bench.pipeline import choose
+    from kagent_bench.pipeline import check_cases, choose
     from kagent_bench.suites.trace.export import export as write_cases
 
     with invocation(context) as call:
-        if not flags(context.params | given_selection(context)) and not cases and export is None:
+        if not flags(context.params | given_selection(context)) and not (cases or check or export):
             names = listing.names_json(call.catalog)
             emit_json(names) if as_json else emit(listing.names_words(names))
             return
         selection = choose(call.resolved, call.catalog, call.progress)
         if export is not None:
             call.progress.tell(f"{write_cases(selection, export)} calls written to {export}")
-    found = listing.operators_json(selection, cases=cases)
+        checks = check_cases(selection, call.progress) if check else None
+    found = listing.operators_json(selection, cases=cases or check, checks=checks)
     emit_json(found) if as_json else emit(listing.operators_words(found))

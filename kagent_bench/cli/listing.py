@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kagent_bench.cli.console import columns
 from kagent_bench.model.call_text import call_text
 
 if TYPE_CHECKING:
+    from kagent_bench.evaluate.case_check.check import CaseCheck
     from kagent_bench.hooks.catalog import Catalog
     from kagent_bench.model.selection import OperatorCases, Selection
+
+Checks: TypeAlias = "Mapping[tuple[str, str], CaseCheck]"
+"""What came of trying cases out, by operator and case id."""
 
 
 def names_json(catalog: Catalog) -> dict[str, Any]:
@@ -38,15 +43,17 @@ def names_words(found: dict[str, Any]) -> str:
     return "\n\n".join(blocks)
 
 
-def operators_json(selection: Selection, *, cases: bool) -> dict[str, Any]:
-    """Return the selected operators with their numbers of cases, and each case on request."""
+def operators_json(selection: Selection, *, cases: bool, checks: Checks | None = None) -> dict[str, Any]:
+    """Return the selected operators with their numbers of cases, and each case, checked or not, on request."""
+    marks = Counter(str(mark) for check in (checks or {}).values() for mark in check.marks)
     return {
+        **({} if checks is None else {"checked": len(checks), "marks": dict(sorted(marks.items()))}),
         "suite": selection.suite,
         "suite_sha256": selection.suite_sha256,
         "n_operators": len(selection.operators),
         "n_cases": selection.n_cases,
         "data": list(selection.notes),
-        "operators": [_operator(item, cases=cases) for item in selection.operators],
+        "operators": [_operator(item, cases=cases, checks=checks or {}) for item in selection.operators],
     }
 
 
@@ -54,6 +61,9 @@ def operators_words(found: dict[str, Any]) -> str:
     """Return the operators as text, one line each, and one per case where there are any."""
     lines = [f"suite {found['suite']}: {found['n_operators']} operators, {found['n_cases']} cases"]
     lines += found["data"]
+    if "marks" in found:
+        counted = ", ".join(f"{count} {mark}" for mark, count in found["marks"].items())
+        lines.append(f"{found['checked']} cases checked: {counted or 'nothing to say of any'}")
     rows = [
         (
             item["op_name"],
@@ -66,13 +76,24 @@ def operators_words(found: dict[str, Any]) -> str:
     ]
     for item, line in zip(found["operators"], columns(rows).splitlines(), strict=True):
         lines.append(line)
-        shown = [(case["id"], case["dtype"], case["origin"], case["call"]) for case in item.get("cases", [])]
+        shown = [
+            (case["id"], case["dtype"], case["origin"], _mark_words(case), case["call"])
+            if "check" in case
+            else (case["id"], case["dtype"], case["origin"], case["call"])
+            for case in item.get("cases", [])
+        ]
         if shown:
             lines.append(columns(shown, indent="      "))
     return "\n".join(lines)
 
 
-def _operator(item: OperatorCases, *, cases: bool) -> dict[str, Any]:
+def _mark_words(case: dict[str, Any]) -> str:
+    check = case["check"]
+    words = ", ".join(check["marks"]) or "good"
+    return f"{words}: {check['detail']}" if check["detail"] else words
+
+
+def _operator(item: OperatorCases, *, cases: bool, checks: Checks) -> dict[str, Any]:
     found: dict[str, Any] = {
         "op_name": str(item.operator),
         "kind": item.kind,
@@ -90,7 +111,15 @@ def _operator(item: OperatorCases, *, cases: bool) -> dict[str, Any]:
                 "held_out": case.held_out,
                 "count": case.count,
                 "call": call_text(case),
+                **_check(checks.get((str(item.operator), case.id))),
             }
             for case in item.cases
         ]
     return found
+
+
+def _check(check: CaseCheck | None) -> dict[str, Any]:
+    if check is None:
+        return {}
+    marks = [str(mark) for mark in check.marks]
+    return {"check": {"marks": marks, "detail": check.detail, "tried": check.tried}}

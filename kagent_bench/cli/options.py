@@ -200,6 +200,15 @@ MemoryLimit = Annotated[
         "--memory-limit", metavar="MIB", show_default=False, help="Host memory that a candidate may take."
     ),
 ]
+InterpreterElements = Annotated[
+    int | None,
+    typer.Option(
+        "--interpreter-elements",
+        metavar="N",
+        show_default=False,
+        help="Elements up to which Triton's interpreter is tried on a case; 0 for any number.",
+    ),
+]
 OutputLimit = Annotated[
     int | None,
     typer.Option(

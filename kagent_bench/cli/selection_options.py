@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from kagent_bench.hooks.catalog import build_catalog
+
 _META = "kagent_bench.selection_options"
 """Where a context keeps what was given."""
 
@@ -25,7 +27,11 @@ def _option(flag: str, metavar: str, summary: str) -> Any:
 
 
 def add_selection_options(command: Any) -> None:
-    """Give a command the options."""
+    """Give a command the options, and name the installed dtype filters in the help of ``--dtype``."""
+    for parameter in command.params:
+        if parameter.name == "dtype":
+            filters = ", ".join(build_catalog().dtype_filters.names())
+            parameter.help = f"{parameter.help} Known: {filters}."
     holder = typer.Typer(add_completion=False, rich_markup_mode=None)
     holder.command()(_selection)
     known = {parameter.name for parameter in command.params}

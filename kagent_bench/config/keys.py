@@ -155,6 +155,7 @@ KEYS = (
     Key(path="evaluate.startup_timeout_s", kind=Kind.NUMBER, flag="--startup-timeout", above=0),
     Key(path="evaluate.kernel_timeout_s", kind=Kind.NUMBER, flag="--kernel-timeout", above=0),
     Key(path="evaluate.memory_limit_mib", kind=Kind.WHOLE, flag="--memory-limit", minimum=1),
+    Key(path="evaluate.interpreter_elements", kind=Kind.WHOLE, flag="--interpreter-elements", minimum=0),
     Key(path="evaluate.output_limit_kib", kind=Kind.WHOLE, flag="--output-limit", minimum=1),
     Key(
         path="evaluate.performance",

@@ -201,6 +201,7 @@ class Session:
             "rounds": evaluate.rounds,
             "policy": evaluate.policy,
             "baselines": list(evaluate.baseline),
+            "interpreter_elements": evaluate.interpreter_elements,
         }
         oracle = Oracle(hello, self._environment, case_timeout_s=REFERENCE_TIMEOUT_S)
         with self._lock:

@@ -17,6 +17,12 @@ def kab_suites() -> list[SuiteEntry]:
     return [
         SuiteEntry("smoke", "six operators with a few hand-written cases each, available at once", _smoke),
         SuiteEntry("opinfo", "PyTorch's own operator samples (OpInfo), recorded once and cached", _opinfo),
+        SuiteEntry(
+            "backendbench", "BackendBench's public data of recorded calls, fetched once", _backendbench
+        ),
+        SuiteEntry(
+            "facto", "calls that FACTO makes up from its specifications; needs the package facto", _facto
+        ),
         SuiteEntry("kernelbench", "modules: a folder of KernelBench-style problem files", _kernelbench),
     ]
 
@@ -25,6 +31,18 @@ def _kernelbench() -> Suite:
     from kagent_bench.suites.modules import ModuleSuite
 
     return ModuleSuite()
+
+
+def _backendbench() -> Suite:
+    from kagent_bench.suites.trace.open import public_suite
+
+    return public_suite()
+
+
+def _facto() -> Suite:
+    from kagent_bench.suites.facto import FactoSuite
+
+    return FactoSuite()
 
 
 def _smoke() -> Suite:

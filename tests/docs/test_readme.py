@@ -148,6 +148,14 @@ def test_the_example_plugin_is_found(strangers_site: Path, tmp_path: Path) -> No
     assert re.search(r"example +dtype_filters +half +kab-example +0\.1\.0", done.stdout)
 
 
+def test_the_example_filter_is_in_the_help_and_in_the_list(strangers_site: Path, tmp_path: Path) -> None:
+    """A stranger's dtype filter is named where ours are."""
+    assert "half, int" in " ".join(_kab(strangers_site, tmp_path, "evaluate", "--help").stdout.split())
+    assert re.search(
+        r"half +float16 and bfloat16 +kab-example", _kab(strangers_site, tmp_path, "list").stdout
+    )
+
+
 def test_the_example_plugin_runs(strangers_site: Path, tmp_path: Path) -> None:
     """Its generator writes the kernel, its filter keeps both half precisions, and the verdict is as promised."""
     (words,) = [words for words in COMMANDS if "relu-only" in words]

@@ -6,6 +6,7 @@ import pytest
 
 from kab_dtypes.plugin import FILTERS, kab_dtype_filters
 from kagent_bench.hooks.protocols import DtypeFilter
+from kagent_bench.model.case import ITEM_BYTES, Case, StorageSpec, UniformValues
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 
@@ -34,4 +35,21 @@ def test_entries_load_filters() -> None:
     for entry in kab_dtype_filters():
         loaded = entry.load()
         assert isinstance(loaded, DtypeFilter)
-        assert frozenset(FILTERS[entry.name]) == loaded.dtypes
+        assert frozenset(FILTERS.get(entry.name, ITEM_BYTES)) == loaded.dtypes
+
+
+def test_mixed_keeps_cases_of_two_precisions() -> None:
+    """Integers beside a floating-point tensor are no mixture; half beside float32 is."""
+    (entry,) = [entry for entry in kab_dtype_filters() if entry.name == "mixed"]
+    keep = entry.load()
+
+    def case(*dtypes: str) -> Case:
+        rule = UniformValues(low=0.0, high=1.0)
+        storages = tuple(StorageSpec(dtype=dtype, numel=1, rule=rule) for dtype in dtypes)
+        name = OperatorName.parse("add.Tensor")
+        return make_case(name, (), (), storages, dtype=dtypes[0], origin="trace")
+
+    assert keep.skip_reason(case("float16", "float32")) is None
+    assert "all its floating-point arguments are float16, none mixed in" == keep.skip_reason(
+        case("float16", "int64")
+    )

@@ -102,6 +102,7 @@ class Oracle:
             interpreter=machine["interpreter"],
             memory_bytes=machine["memory_bytes"] // 8,
             baselines=tuple(request["baselines"]),
+            interpreter_elements=request["interpreter_elements"],
         )
         if self._times is not None:
             self._times.close()

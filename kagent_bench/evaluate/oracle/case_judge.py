@@ -90,6 +90,8 @@ class CaseJudge:
         if needed > self._settings.memory_bytes:
             detail = f"needs {needed} bytes of inputs, {self._settings.memory_bytes} can be used"
             return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=detail)
+        if (endless := self._endless(sum(item.numel for item in self._case.storages), "inputs")) is not None:
+            return endless
         names = self._maker.names()
         self._pending = [*names[1:], REPEAT]
         try:
@@ -110,7 +112,17 @@ class CaseJudge:
             return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=str(error).splitlines()[0])
         output_bytes = sum(leaf.numel() * leaf.element_size() for leaf in self._round.eager.leaves)
         self.layout = arena_module.plan([storage.n_bytes for storage in self._case.storages], output_bytes)
-        return None
+        return self._endless(sum(leaf.numel() for leaf in self._round.eager.leaves), "outputs")
+
+    def _endless(self, n_elements: int, of: str) -> Finding | None:
+        """Skip what Triton's interpreter would take minutes for; its shape is never changed instead."""
+        limit = self._settings.interpreter_elements
+        if not self._settings.interpreter or not limit or n_elements <= limit:
+            return None
+        detail = (
+            f"{n_elements} elements of {of}; the interpreter is tried up to {limit} (--interpreter-elements)"
+        )
+        return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=detail)
 
     def fill(self, arena: arena_module.Arena) -> None:
         """Write the round's inputs, and fresh random bytes around them, into the arena."""

@@ -40,6 +40,8 @@ class OracleSettings:
     """Largest sum of input bytes that is tried."""
     baselines: tuple[str, ...] = ()
     """Sides that are timed besides eager."""
+    interpreter_elements: int = 0
+    """Largest number of elements that the interpreter is tried on; 0 for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,8 @@ class LoadedTraces:
     files: tuple[str, ...]
     n_lines: int
     """Calls that were read, repeated ones too."""
+    recorders: tuple[str, ...] = ()
+    """With what the files say that they were recorded."""
 
 
 def load_traces(paths: Iterable[Path]) -> LoadedTraces:
@@ -46,6 +48,9 @@ def load_traces(paths: Iterable[Path]) -> LoadedTraces:
         problems=tuple(problem for _, trace in traces for problem in trace.problems),
         files=tuple(str(file) for file in files),
         n_lines=sum(len(trace.calls) for _, trace in traces),
+        recorders=tuple(
+            dict.fromkeys(text for _, trace in traces for name, text in trace.header if name == "recorder")
+        ),
     )
 
 

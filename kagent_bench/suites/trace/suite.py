@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.model.identity import digest
 from kagent_bench.model.selection import OperatorCases, SkippedCase
 from kagent_bench.suites.aten import aten_schemas
+from kagent_bench.suites.left_out import left_out_notes
 from kagent_bench.suites.trace.draft import Draft, NoCase
 from kagent_bench.suites.trace.inputs.registry import choose_values
 from kagent_bench.suites.trace.notation import arguments_text
@@ -83,15 +84,13 @@ class TraceSuite:
         """Return which data was used, which lines could not be read, and which calls make no case and why."""
         traces = self._traces()
         notes = [f"{self._about}: {len(traces.calls)} different calls in {traces.n_lines} lines"]
+        if traces.recorders:
+            notes.append(f"recorded with {'; '.join(traces.recorders[:SHOWN])}")
         if traces.problems:
             shown = "; ".join(str(problem) for problem in traces.problems[:SHOWN])
             more = f"; and {len(traces.problems) - SHOWN} more" if len(traces.problems) > SHOWN else ""
             notes.append(f"{len(traces.problems)} lines could not be read: {shown}{more}")
-        notes += [
-            f"{count} calls of {name} make no case: {reason}"
-            for name in self._by_operator
-            for reason, count in self.left_out(name).items()
-        ]
+        notes += left_out_notes((name, self.left_out(name)) for name in self._by_operator)
         return tuple(notes)
 
     def left_out(self, operator: OperatorName) -> dict[str, int]:

@@ -54,6 +54,7 @@ OTHER: dict[str, tuple[Any, str, str]] = {
     "startup_timeout_s": (2.0, "2.0", "2"),
     "kernel_timeout_s": (3.0, "3", "3e0"),
     "memory_limit_mib": (512, "512", "512"),
+    "interpreter_elements": (9, "9", "9"),
     "output_limit_kib": (8, "8", "8"),
     "tolerance": ({"float16": 0.5}, "{ float16 = 0.5 }", "float16=0.5"),
 }

@@ -14,7 +14,6 @@ import torch
 import transformers
 
 from kagent_bench.suites.tracing.models.recipe import (
-    BF16,
     DECODE,
     FP16,
     INFERENCE,
@@ -135,11 +134,11 @@ def _bert() -> Any:
 
 
 RECIPES = (
-    Recipe(name="llama-3-8b", make=partial(_causal, _llama), phases=LLM, dtypes=(BF16, FP16)),
+    Recipe(name="llama-3-8b", make=partial(_causal, _llama), phases=LLM),
     Recipe(name="qwen3-4b", make=partial(_causal, _qwen3), phases=LLM),
-    Recipe(name="gemma3-4b", make=partial(_causal, _gemma3), phases=LLM),
-    Recipe(name="phi3-mini", make=partial(_causal, _phi3), phases=LLM),
-    Recipe(name="mixtral-8x7b", make=partial(_causal, _mixtral), phases=LLM),
+    Recipe(name="gemma3-4b", make=partial(_causal, _gemma3), phases=(PREFILL, DECODE)),
+    Recipe(name="phi3-mini", make=partial(_causal, _phi3), phases=(PREFILL, DECODE), dtypes=(FP16,)),
+    Recipe(name="mixtral-8x7b", make=partial(_causal, _mixtral), phases=(PREFILL, DECODE)),
     Recipe(name="qwen3-30b-a3b", make=partial(_causal, _qwen3_moe), phases=LLM),
     Recipe(name="gpt-oss-20b", make=partial(_causal, _gpt_oss, attention="eager"), phases=(PREFILL, DECODE)),
     Recipe(name="deepseek-v3", make=partial(_causal, _deepseek), phases=(PREFILL, DECODE)),

@@ -30,7 +30,7 @@ def _resnet(phase: str) -> Workload:
 RECIPES = (
     Recipe(name="vit-base", make=partial(_timm, "vit_base_patch16_224"), dtypes=(BF16, FP16)),
     Recipe(name="dinov3-vit-small", make=partial(_timm, "vit_small_patch16_dinov3", size=256)),
-    Recipe(name="convnext-base", make=partial(_timm, "convnext_base"), dtypes=(BF16, FP16)),
+    Recipe(name="convnext-base", make=partial(_timm, "convnext_base"), dtypes=(BF16,)),
     Recipe(name="swinv2-tiny", make=partial(_timm, "swinv2_tiny_window8_256", size=256)),
     Recipe(name="efficientnetv2-s", make=partial(_timm, "tf_efficientnetv2_s", size=300), dtypes=(FP16,)),
     Recipe(name="mobilenetv4-medium", make=partial(_timm, "mobilenetv4_conv_medium"), dtypes=(FP16,)),

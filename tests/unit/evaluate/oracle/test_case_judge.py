@@ -37,6 +37,20 @@ def adding(write: CaseWriter) -> Case:
     return write.case("add.Tensor", write.tensor(6, 5), write.tensor(5))
 
 
+@pytest.mark.parametrize(("limit", "of"), [(34, "35 elements of inputs"), (35, ""), (0, "")])
+def test_the_interpreter_is_not_tried_on_what_takes_minutes(
+    oracle_settings: OracleSettings, adding: Case, limit: int, of: str
+) -> None:
+    """A case of more elements is skipped with the number; nothing is made smaller."""
+    bounded = replace(oracle_settings, interpreter_elements=limit)
+    judged = CaseJudge(adding, "value", overload(adding.operator), semantics_of(adding.operator), bounded)
+
+    finding = judged.open()
+
+    assert (None if not of else CaseStatus.SKIPPED) == (finding and finding.status)
+    assert finding is None or of in finding.detail
+
+
 # --- right ------------------------------------------------------------------------------------------------------
 
 

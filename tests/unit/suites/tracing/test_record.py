@@ -133,7 +133,7 @@ def test_what_is_written_is_a_suite(tmp_path: Path) -> None:
 
     assert recording.trace == read_text(path)
     assert len(recording.trace.calls) == sum(len(item.cases) for item in suite.operators(SuiteRequest()))
-    assert 1 == len(suite.data_notes())
+    assert 2 == len(suite.data_notes())  # which file, and what recorded it
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""Says in our own words why eager PyTorch does not take a call, where its own words need an expert."""
+
+from __future__ import annotations
+
+import re
+
+REASONS = (
+    (
+        re.compile(r"expected scalar type \w+ but found \w+|mixed dtype|half to float conversion"),
+        "the CPU has no kernel for this mixture of precisions; a GPU has, and --as-dtype fp32 removes it",
+    ),
+    (
+        re.compile(r"Could not run 'aten::\w*(cudnn|miopen)\w*'"),
+        "the operator is one of cuDNN or MIOpen, and needs a GPU",
+    ),
+    (
+        re.compile(r"Could not run 'aten::\w+' with arguments from the '(\w+)' backend"),
+        "the operator has no kernel for this device",
+    ),
+    (
+        re.compile(r"not implemented for '(Half|BFloat16|Float8_\w+)'"),
+        "the operator has no kernel for this dtype on this device",
+    ),
+)
+"""What torch says, and what it means."""
+SHOWN = 200
+"""Letters of torch's own words that are kept."""
+
+
+def explain(text: str) -> str:
+    """Return a reason, with the first line of torch's own words."""
+    first = (text.splitlines() or [""])[0][:SHOWN]
+    meaning = next((words for pattern, words in REASONS if pattern.search(text)), "")
+    return f"{meaning} ({first})" if meaning else first
