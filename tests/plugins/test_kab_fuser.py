@@ -57,6 +57,7 @@ def _compose(out: Path, names: tuple[str, ...], hash_seed: str) -> list[dict[str
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.timeout(300)  # two processes that import PyTorch's compiler and interpret kernels
 def test_composed_modules_compute_what_the_modules_do(tmp_path: Path) -> None:
     """Composed files agree with PyTorch in the interpreter, and are the same bytes under another hash seed."""
     found = _compose(tmp_path, RUN, "1")
