@@ -24,6 +24,8 @@ SHIPPED = Path(__file__).resolve().with_name("kernels")
 """The kernels that come with the program."""
 CLASSES = ("cheats", "faulty", "hostile", "honest")
 HONEST = "honest"
+WRONG = frozenset({"crashed", "timeout", "rejected", "incorrect"})
+"""Verdicts with which a kernel is told from a right one."""
 _KEYS = ("dtypes", "verdict", "shows", "device", "missing")
 
 
@@ -50,8 +52,17 @@ class Entry:
         """Class and file stem."""
         return f"{self.group}/{_stem(self.path)}"
 
-    def allows(self, verdict: str, reason: str) -> bool:
-        """Return whether this is a verdict that the kernel must get."""
+    def allows(self, verdict: str, reason: str, *, compiled: bool = False) -> bool:
+        """Return whether this is a verdict that the kernel must get.
+
+        Args:
+            verdict: the verdict.
+            reason: its reason code.
+            compiled: whether kernels ran on a device. A trick that is none of a device's may fail there otherwise
+                than in the interpreter: that it is told is what counts.
+        """
+        if compiled and self.group != HONEST and self.device == "any" and verdict in WRONG:
+            return True
         return bool({(verdict, reason), (verdict, "*")} & self.verdicts)
 
 

@@ -148,7 +148,8 @@ def run(
         if leaks and not claimed:
             limits.append(f"keys and files: {', '.join(leaks)} read a planted key")
         findings = tuple(
-            _finding(entry, said, leaked=claimed and entry.name in leaks) for entry, said in found.items()
+            _finding(entry, said, compiled=not interpreted, leaked=claimed and entry.name in leaks)
+            for entry, said in found.items()
         )
         return SelfTestReport(machine=session.machine, findings=findings, limits=tuple(limits))
 
@@ -194,7 +195,8 @@ def _judge_all(session: Session, chosen: Sequence[Entry], progress: Progress) ->
             said = future.result()
             found[entry] = said
             outcome = f"{said.verdict} ({said.reason})" if said.reason else said.verdict
-            progress.done(entry.name, outcome, ok=entry.allows(said.verdict, said.reason))
+            compiled = not session.machine["interpreter"]
+            progress.done(entry.name, outcome, ok=entry.allows(said.verdict, said.reason, compiled=compiled))
     finally:
         judges.close()
         progress.finish()
@@ -208,8 +210,8 @@ def cases(entry: Entry) -> OperatorCases:
     return item
 
 
-def _finding(entry: Entry, said: Judgement, *, leaked: bool) -> Finding:
-    expected = entry.allows(said.verdict, said.reason) and not leaked
+def _finding(entry: Entry, said: Judgement, *, compiled: bool, leaked: bool) -> Finding:
+    expected = entry.allows(said.verdict, said.reason, compiled=compiled) and not leaked
     detail = "read a planted key" if leaked else " ".join(str(said).split())[:DETAIL_CHARACTERS]
     return Finding(
         name=entry.name,

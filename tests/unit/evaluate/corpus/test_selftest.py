@@ -35,6 +35,17 @@ def test_one_surprise_makes_the_whole_not_as_expected() -> None:
     assert text.endswith("NOT as expected: do not trust a score from this installation")
 
 
+def test_a_trick_of_the_interpreter_may_fail_otherwise_on_a_device() -> None:
+    """Compiled, a cheat must be told, by whatever verdict; an honest kernel must still be correct."""
+    by_name = {entry.name: entry for entry in entries()}
+    cheat = by_name["cheats/relu__default__numpy_in_kernel"]
+    assert not cheat.allows("incorrect", "raised")
+    assert cheat.allows("incorrect", "raised", compiled=True)
+    assert not cheat.allows("correct", "", compiled=True)
+    assert not cheat.allows("not_judged", "weak", compiled=True)
+    assert not by_name["honest/relu__default__plain"].allows("incorrect", "raised", compiled=True)
+
+
 def test_all_as_expected() -> None:
     """Says so, and lists no kernel."""
     report = SelfTestReport(machine=MACHINE, findings=(_finding("honest/a", expected=True),), limits=())
