@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from kagent_bench.model.progress import Progress
     from kagent_bench.model.selection import OperatorCases
 
-CALL_LIMIT_S = 6.0
+CALL_LIMIT_S = 8.0
 """Seconds for one call of a shipped kernel: far above what any needs, so that a hang costs seconds."""
-MEMORY_LIMIT_MIB = 2048
+MEMORY_LIMIT_MIB = 1024
 DETAIL_CHARACTERS = 300
 
 
