@@ -239,6 +239,8 @@ class Solver:
         sha256 = source_digest(found.source.encode())
         with self._changed:
             former = self._judged.get(sha256)
+        if self._recorded is not None and not self._recorded.repeated:
+            former = None  # two dialogues had it judged at the same time, neither knowing of the other
         if former is not None:
             return replace(former, dialogue=dialogue, number=number, repeated=True)
         while not self._judging.acquire(timeout=_POLL_S):

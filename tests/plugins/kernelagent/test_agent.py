@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -392,6 +394,30 @@ def test_a_recorded_run_is_repeated_without_network(serve: Serve, desk: Desk) ->
         if (made / path.relative_to(folder)).exists():
             assert path.read_bytes() == (made / path.relative_to(folder)).read_bytes()
     assert {**dict(first.details), "run": ""} == {**dict(second.details), "run": ""}
+
+
+def test_a_kernel_that_two_judged_at_once_is_judged_twice_again(serve: Serve, desk: Desk) -> None:
+    """Neither author heard that the other had sent the same, and neither hears it in the repetition."""
+    both = threading.Barrier(2, timeout=20)
+
+    def judge(source: str) -> Attempt:
+        if "n - 1" in source:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait()
+        return desk.judge(source)
+
+    server = serve(in_turn(WRONG_TAIL, RELU))
+    session = desk.session(base_url=f"{server.url}/v1", agents=2)
+    first = session.generate(request("relu.default", judge))
+    session.close(interrupted=False)
+    repeated = desk.session(replay=str(desk.runs[0]))
+
+    second = repeated.generate(request("relu.default", desk.judge))
+    repeated.close(interrupted=False)
+
+    assert (RIGHT, RIGHT) == (first.source, second.source)
+    steps = [(path / "relu__default" / "steps.jsonl").read_bytes() for path in desk.runs]
+    assert steps[0] == steps[1]
 
 
 def test_a_record_of_another_prompt_is_not_passed_off(serve: Serve, desk: Desk) -> None:
