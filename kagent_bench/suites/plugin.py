@@ -18,6 +18,9 @@ def kab_suites() -> list[SuiteEntry]:
         SuiteEntry("smoke", "six operators with a few hand-written cases each, available at once", _smoke),
         SuiteEntry("opinfo", "PyTorch's own operator samples (OpInfo), recorded once and cached", _opinfo),
         SuiteEntry(
+            "torchbench", "calls recorded from models of today; --suite-file names others", _torchbench
+        ),
+        SuiteEntry(
             "backendbench", "BackendBench's public data of recorded calls, fetched once", _backendbench
         ),
         SuiteEntry(
@@ -31,6 +34,12 @@ def _kernelbench() -> Suite:
     from kagent_bench.suites.modules import ModuleSuite
 
     return ModuleSuite()
+
+
+def _torchbench() -> Suite:
+    from kagent_bench.suites.trace.open import shipped_suite
+
+    return shipped_suite()
 
 
 def _backendbench() -> Suite:

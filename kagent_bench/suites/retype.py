@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.model.case import LiteralValues, SymbolSpec
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.selection import OperatorCases, SkippedCase
+from kagent_bench.suites.trace.load import merge_sources
 
 if TYPE_CHECKING:
     from kagent_bench.model.case import Case, StorageSpec, Value
@@ -28,10 +29,17 @@ def retyped(item: OperatorCases, name: str) -> OperatorCases:
         reason = _obstacle(case, dtype)
         if reason is None:
             changed = _changed(case, dtype)
-            kept.setdefault(changed.id, changed)
+            same = kept.get(changed.id)
+            kept[changed.id] = changed if same is None else _together(same, changed)
         else:
             skipped.append(SkippedCase(case=case, reason=reason))
     return replace(item, cases=tuple(kept.values()), skipped=tuple(skipped))
+
+
+def _together(first: Case, second: Case) -> Case:
+    """Return a case that stands for the calls of two."""
+    sources = merge_sources((*first.sources, *second.sources))
+    return replace(first, count=first.count + second.count, sources=sources)
 
 
 def _obstacle(case: Case, dtype: str) -> str | None:

@@ -119,6 +119,13 @@ def test_retyping_leaves_indices_and_other_dtypes_alone() -> None:
     assert changed.id != case.id
 
 
+def test_cases_that_become_one_are_counted_together() -> None:
+    """The same call in two dtypes is one in a third, with the calls of both."""
+    (changed,) = retyped(_item(_case(8, count=2), _case(8, "float32", count=3)), "bf16").cases
+
+    assert (5, (Source("llama/decode", 5),)) == (changed.count, changed.sources)
+
+
 def test_what_cannot_be_retyped_is_skipped() -> None:
     """Integers have no other precision, and fixed values are those of their dtype."""
     view = TensorSpec(storage=0, shape=(2,), stride=(1,))

@@ -79,43 +79,12 @@ def _qwen3() -> Any:
     )  # fmt: skip
 
 
-def _gemma3() -> Any:
-    return transformers.Gemma3TextConfig(
-        vocab_size=262208, hidden_size=2560, intermediate_size=10240, num_hidden_layers=34,
-        num_attention_heads=8, num_key_value_heads=4, head_dim=256,
-    )  # fmt: skip
-
-
-def _phi3() -> Any:
-    return transformers.Phi3Config(
-        vocab_size=32064, hidden_size=3072, intermediate_size=8192, num_hidden_layers=32,
-        num_attention_heads=32, num_key_value_heads=32, pad_token_id=None,
-    )  # fmt: skip
-
-
-def _mixtral() -> Any:
-    return transformers.MixtralConfig(
-        vocab_size=32000, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
-        num_attention_heads=32, num_key_value_heads=8, num_local_experts=8, num_experts_per_tok=2,
-    )  # fmt: skip
-
-
 def _qwen3_moe() -> Any:
     return transformers.Qwen3MoeConfig(
         vocab_size=151936, hidden_size=2048, intermediate_size=6144, moe_intermediate_size=768,
         num_hidden_layers=48, num_attention_heads=32, num_key_value_heads=4, head_dim=128,
         num_experts=128, num_experts_per_tok=8,
     )  # fmt: skip
-
-
-def _gpt_oss() -> Any:
-    return transformers.GptOssConfig(num_hidden_layers=24, num_local_experts=32)
-
-
-def _deepseek() -> Any:
-    return transformers.DeepseekV3Config(
-        num_hidden_layers=8, first_k_dense_replace=1, n_routed_experts=64, n_group=8, topk_group=4
-    )
 
 
 def _mamba2() -> Any:
@@ -136,13 +105,8 @@ def _bert() -> Any:
 RECIPES = (
     Recipe(name="llama-3-8b", make=partial(_causal, _llama), phases=LLM),
     Recipe(name="qwen3-4b", make=partial(_causal, _qwen3), phases=LLM),
-    Recipe(name="gemma3-4b", make=partial(_causal, _gemma3), phases=(PREFILL, DECODE)),
-    Recipe(name="phi3-mini", make=partial(_causal, _phi3), phases=(PREFILL, DECODE), dtypes=(FP16,)),
-    Recipe(name="mixtral-8x7b", make=partial(_causal, _mixtral), phases=(PREFILL, DECODE)),
     Recipe(name="qwen3-30b-a3b", make=partial(_causal, _qwen3_moe), phases=LLM),
-    Recipe(name="gpt-oss-20b", make=partial(_causal, _gpt_oss, attention="eager"), phases=(PREFILL, DECODE)),
-    Recipe(name="deepseek-v3", make=partial(_causal, _deepseek), phases=(PREFILL, DECODE)),
-    Recipe(name="mamba2-2.7b", make=partial(_causal, _mamba2), phases=(PREFILL, TRAINING)),
+    Recipe(name="mamba2-2.7b", make=partial(_causal, _mamba2), phases=(TRAINING,)),
     Recipe(name="modernbert-base", make=partial(_encoder, _modernbert), phases=(INFERENCE, TRAINING)),
     Recipe(name="bert-base", make=partial(_encoder, _bert), dtypes=(FP16,)),
 )
