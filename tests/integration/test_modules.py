@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from tests.integration.conftest import Command
 
+pytestmark = pytest.mark.timeout(300)  # recording, judging and compiling eight problems on a busy machine
+
 GOOD = """
 import torch
 import torch.nn as nn
