@@ -1,4 +1,4 @@
-"""Records one shard: ``python -m kagent_bench.suites.record DTYPE FILE [OPINFO ...]``, a throwaway process.
+"""Records one shard: ``python -m kagent_bench.suites.record DTYPE FILE [-OPERATOR ...] [OPINFO ...]``, a throwaway process.
 
 Importing torch's ``op_db`` imports triton, reads ``sys.argv``, seeds generators, locks backend flags and sets
 environment variables: none of that may happen in a process that does anything else.
@@ -14,13 +14,16 @@ def main(arguments: list[str]) -> None:
     """Record the samples of one dtype into a new file.
 
     Args:
-        arguments: dtype (torch's name), file, and names of OpInfos (none for all).
+        arguments: dtype (torch's name), file, operators behind a dash that get no derived cases, and names of
+            OpInfos (none for all).
     """
     dtype, path, *only = arguments
     sys.argv = ["record"]
     from kagent_bench.suites.recording.session import record
 
-    record(dtype, Path(path), frozenset(only) or None)
+    underived = frozenset(name.removeprefix("-") for name in only if name.startswith("-"))
+    opinfos = frozenset(name for name in only if not name.startswith("-"))
+    record(dtype, Path(path), opinfos or None, underived=underived)
 
 
 if __name__ == "__main__":

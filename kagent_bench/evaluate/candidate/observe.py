@@ -6,6 +6,8 @@ careless ones show; nothing here decides about values.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -47,6 +49,16 @@ _FRESH = _UNINITIALISED - {"resize_"} | frozenset(
 """What returns memory of its own, which gets a guard band."""
 _TO_NUMPY = ("numpy", "__array__", "__dlpack__")
 """Methods of tensors that hand their values to another library."""
+_CAPSULES = ("_to_dlpack", "_to_dlpack_versioned")
+"""Functions that hand a tensor's memory to another library."""
+_STORAGE_READERS = ("__getitem__", "tolist")
+"""Methods of storages that give their bytes as numbers."""
+FEW_NUMBERS = 16
+"""Elements that a kernel may ask for as Python numbers, as settings are; more of them are data."""
+_READS_OF_ADDRESSES = frozenset(
+    ["ctypes.cdata", "ctypes.memoryview_at", "ctypes.string_at", "ctypes.wstring_at"]
+)
+"""Audit events of Python's foreign functions with which memory is read at an address."""
 _POISON = (float("nan"), -1.2345e4)
 """What fresh memory holds, in turn, so that an unwritten element shows also where NaN would be right."""
 _INTEGER_POISON = (0x5A, -0x5B)
@@ -72,6 +84,8 @@ class Observer:
         """File whose kernels count as the candidate's own."""
         self.ghost = False
         """Whether launches do nothing, to see whether anything else computes."""
+        self.calling = False
+        """Whether the kernel's own function runs."""
         self.guards = Guards()
         self._launching = 0
 
@@ -95,6 +109,15 @@ class Observer:
             "bf16_arithmetic": self.bf16_arithmetic,
             "overrun": self.guards.overrun(),
         }
+
+    @contextmanager
+    def kernel_call(self) -> Iterator[None]:
+        """Mark the time in which the kernel's own function runs."""
+        self.calling = True
+        try:
+            yield
+        finally:
+            self.calling = False
 
     def call(self, name: str) -> None:
         """Note an ATen call."""
@@ -193,6 +216,44 @@ def watch_libraries() -> None:
             return original(self, *args, **kwargs)
 
         setattr(torch.Tensor, name, noted)
+    for name in _CAPSULES:
+        _note_calls(torch._C, name, "dlpack")  # noqa: SLF001 - where every way out of torch passes
+    for name in _STORAGE_READERS:
+        _note_calls(torch.UntypedStorage, name, "storage")
+    _note_calls(ctypes, "cast", "ctypes")
+    _note_lists()
+    sys.addaudithook(_note_address_reads)
+
+
+def _note_calls(owner: Any, name: str, library: str) -> None:
+    """Note calls of a function or method that hands values out of torch."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        if OBSERVER.calling:
+            OBSERVER.library(library)
+        return original(*args, **kwargs)
+
+    setattr(owner, name, noted)
+
+
+def _note_lists() -> None:
+    original = torch.Tensor.tolist
+
+    def noted(self: torch.Tensor) -> Any:
+        if self.numel() > FEW_NUMBERS:
+            OBSERVER.library("tolist")
+        return original(self)
+
+    torch.Tensor.tolist = noted  # type: ignore[method-assign, assignment]
+
+
+def _note_address_reads(event: str, _: Any) -> None:
+    """Note reads of memory by its address; an audit hook cannot be taken out again."""
+    if event in _READS_OF_ADDRESSES and OBSERVER.calling:
+        OBSERVER.library("ctypes")
 
 
 def _may_be_written(tensor: torch.Tensor) -> bool:

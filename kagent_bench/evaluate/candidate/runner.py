@@ -182,7 +182,7 @@ def _judge_call(
     try:
         call.to_device()
         args, kwargs = call.arguments()
-        with torch.no_grad(), watch:
+        with torch.no_grad(), watch, OBSERVER.kernel_call():
             value = function(*args, **kwargs)
         reply = describe(value, call, memory)
         call.from_device()

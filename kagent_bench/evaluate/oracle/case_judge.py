@@ -312,7 +312,7 @@ class CaseJudge:
             return False
         assert self._round is not None
         got, expected = actual[index].cpu(), targets[index].expected.eager.cpu()
-        return select_the_same(self._case, self._round.storages, got, expected)
+        return select_the_same(self._case, self._round.storages, got, expected, self._argument_names)
 
     def _check_surroundings(self, after: bytes) -> Finding | None:
         """Check that a written storage changed only where its argument looks."""

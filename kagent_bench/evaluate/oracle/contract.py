@@ -160,6 +160,11 @@ def named_tensors(case: Case, argument_names: Sequence[str]) -> Iterator[tuple[s
         yield from _named(name, value)
 
 
+def named_arguments(case: Case, argument_names: Sequence[str]) -> dict[str, Value]:
+    """Return every given argument under the name of its parameter."""
+    return {**dict(zip(argument_names, case.args, strict=False)), **dict(case.kwargs)}
+
+
 def _named(name: str, value: Value) -> Iterator[tuple[str, TensorSpec]]:
     if isinstance(value, TensorSpec):
         yield name, value

@@ -7,6 +7,7 @@ error is ``tol * (|reference| + m)``, elementwise, with
 - for everything else: m = the larger of \|f(x(1+d)) - f(x)\| / d that both signs of d agree on, a componentwise
   condition number times \|f\| (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6); pointwise
   operators perturb one argument after the other and add up, others use random signs;
+- plus the sizes of the terms of formulas that cancel by nature (``terms``);
 - plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``).
 
 Elements that share memory are perturbed apart, as rounding treats them.
@@ -21,7 +22,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from kagent_bench.evaluate.oracle import reference
+from kagent_bench.evaluate.oracle.terms import TERMS
 from kagent_bench.model.case import TensorSpec
+from kagent_bench.model.names import OperatorName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,6 +64,7 @@ def accumulated(
     magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     if semantics.interior:
         magnitude += 1.0
+    magnitude += _terms(case, storages, expected, leaf)
     if semantics.linear:
         absolute = [_absolute(storage) for storage in storages]
         return (
@@ -86,6 +90,20 @@ def accumulated(
         }
         draws = torch.maximum(draws, _sensitivity(operator, case, storages, signs, expected, leaf))
     return magnitude + draws
+
+
+def _terms(
+    case: Case, storages: Sequence[torch.Tensor], expected: torch.Tensor, leaf: int
+) -> torch.Tensor | float:
+    """Return the sizes of the terms of one output's formula, zero where it is not known to cancel."""
+    name = case.operator
+    formula = TERMS.get(name.base) if isinstance(name, OperatorName) else None
+    if formula is None or case.kwargs:
+        return 0.0
+    wide = [_widened(storage) if storage.is_floating_point() else storage for storage in storages]
+    args = [reference.build(value, wide, expected.device, wide=True) for value in case.args]
+    found = formula(*args)
+    return _clean(found[leaf]) if leaf < len(found) and found[leaf].shape == expected.shape else 0.0
 
 
 def _unshared(case: Case, storages: Sequence[torch.Tensor]) -> tuple[Case, Sequence[torch.Tensor]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +30,14 @@ class Outcome:
     """The tensors in ``value``, in order."""
     storages: tuple[torch.Tensor, ...]
     """The flat storages after the run, one per storage of the case."""
+
+    def on(self, device: torch.device | str) -> Outcome:
+        """Return the same with its tensors on a device."""
+        return replace(
+            self,
+            leaves=tuple(leaf.to(device) for leaf in self.leaves),
+            storages=tuple(storage.to(device) for storage in self.storages),
+        )
 
     def alias_of(self, leaf: torch.Tensor) -> int | None:
         """Return which storage an output looks at, or None for a fresh one."""

@@ -14,6 +14,7 @@ import torch
 
 from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.names import ModuleName, OperatorName
+from kagent_bench.suites.recording.kinds import is_elementwise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +65,8 @@ SPECIAL_REDUCTIONS = frozenset(
     """
     sum mean prod nansum nanmean amax amin max min argmax argmin any all cumsum aminmax logsumexp
     mm bmm addmm baddbmm mv dot matmul isnan isfinite isinf
+    sort topk cummax cummin kthvalue median nanmedian max_pool2d_with_indices max_pool3d_with_indices
+    adaptive_max_pool2d adaptive_max_pool3d _softmax _log_softmax logcumsumexp linalg_vector_norm count_nonzero
     """.split()
 )
 """Reductions and products whose results on NaN and infinities are defined."""
@@ -73,6 +76,10 @@ MOVEMENTS = frozenset(
     tril triu flip roll rot90 cat stack hstack vstack index_select gather take take_along_dim index repeat
     repeat_interleave tile constant_pad_nd diag_embed diagonal_copy clone copy permute_copy transpose_copy
     masked_select slice_scatter select_scatter diagonal_scatter unfold_copy pixel_shuffle pixel_unshuffle embedding
+    scatter index_copy index_fill index_put expand_copy channel_shuffle reflection_pad1d reflection_pad2d
+    reflection_pad3d replication_pad1d replication_pad2d replication_pad3d upsample_nearest1d upsample_nearest2d
+    upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d narrow_copy
+    block_diag put masked_scatter im2col copy
     """.split()
 )
 """Operators that only place elements: any value is as good as another, and none may leak to another place."""
@@ -102,7 +109,8 @@ FIXED_VALUES = frozenset(
 
 TIE_INDICES = {
     "max": 1, "min": 1, "topk": 1, "sort": 1, "kthvalue": 1, "median": 1, "nanmedian": 1, "mode": 1, "cummax": 1,
-    "cummin": 1, "argmax": 0, "argmin": 0, "argsort": 0,
+    "cummin": 1, "argmax": 0, "argmin": 0, "argsort": 0, "max_pool2d_with_indices": 1, "max_pool3d_with_indices": 1,
+    "adaptive_max_pool2d": 1, "adaptive_max_pool3d": 1,
 }  # fmt: skip
 """Operators with an index output that is not unique under ties, and which output that is."""
 
@@ -200,7 +208,7 @@ def semantics_of(name: ProblemName) -> Semantics:
     assert isinstance(name, OperatorName)
     plain = name.base.rstrip("_")
     base = name.base.removesuffix("_") if not name.base.endswith("__") else name.base
-    elementwise = torch.Tag.pointwise in operator.tags
+    elementwise = is_elementwise(operator)
     return Semantics(
         name=name,
         elementwise=elementwise,

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from kagent_bench.model.case import Case, TensorSpec
 
 
+NARROWER = {"float64": "float32", "complex128": "complex64"}
+"""Dtypes of results that need be no more exact than the given one where the case's own dtype is narrower."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One tensor that must have the right values."""
@@ -87,6 +91,8 @@ class Targets:
         magnitude: Callable[[], torch.Tensor] | None,
     ) -> Target:
         name = str(eager.dtype).removeprefix("torch.")
+        if self._case.dtype not in NARROWER:
+            name = NARROWER.get(name, name)
         limits = self._settings.limits.get(name)
         if limits is None and (eager.is_floating_point() or eager.is_complex()):
             message = f"no tolerance is known for {name}"

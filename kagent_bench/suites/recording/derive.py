@@ -6,23 +6,36 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import torch
-
 from kagent_bench.model.case import Case, TensorSpec
 from kagent_bench.model.identity import make_case
-from kagent_bench.suites.recording.kinds import operator_kind
-from kagent_bench.suites.recording.rules import layouts, products, reductions, shapes, values
+from kagent_bench.suites.recording.kinds import is_elementwise, operator_kind
+from kagent_bench.suites.recording.rules import (
+    general,
+    indexing,
+    joined,
+    layouts,
+    normalisations,
+    products,
+    reductions,
+    shapes,
+    values,
+)
 from kagent_bench.suites.recording.specification import Arguments
 from kagent_bench.suites.recording.template import Template
-from kagent_bench.suites.recording.trial import attempt
+from kagent_bench.suites.recording.trial import attempt, heeds_layout
 
 if TYPE_CHECKING:
+    import torch
+
     from kagent_bench.model.names import OperatorName
 
 MAX_DERIVED = 40
 """Derived cases of one operator and dtype."""
 
-MAX_TEMPLATES = 3
+MAY_BE_NAN = frozenset({"empty", "single", "special"})
+"""Rules under which a result of nothing but NaN is what there is to get right."""
+
+MAX_TEMPLATES = 5
 """Recorded calls that rules start from: those that differ in which arguments they give."""
 
 Rule: TypeAlias = "Callable[[Template], Iterator[Template]]"
@@ -43,6 +56,7 @@ POINTWISE: dict[str, Rule] = {
     "offset": layouts.offset,
     "dimensions": shapes.dimensions,
     "channels_last": layouts.channels_last,
+    "integers": values.large_integers,
 }
 """Rules for elementwise operators; rules come in turn, so that every one has its share."""
 
@@ -56,6 +70,8 @@ ALONG_DIMENSIONS: dict[str, Rule] = {
     "ties": values.ties,
     "scalars": values.scalars,
     "out_dtypes": reductions.out_dtypes,
+    "last": reductions.last,
+    "integers": values.large_integers,
 }
 """Rules for reductions, and for operators such as softmax and cumsum that keep the shape."""
 
@@ -69,7 +85,6 @@ KEEP_SHAPE = frozenset(
         "cummin",
         "cumprod",
         "cumsum",
-        "flip",
         "log_softmax",
         "logcumsumexp",
         "softmax",
@@ -77,6 +92,75 @@ KEEP_SHAPE = frozenset(
     }
 )
 """Operators along a dimension that are no reductions."""
+
+ARGUMENTS: dict[str, Rule] = {
+    "layouts": general.layouts,
+    "integers": general.integers,
+    "lists": general.lists,
+    "flags": general.flags,
+    "scalars": values.scalars,
+    "single": general.single,
+}
+"""Rules that leave the sizes of tensors alone but for those of size one and zero."""
+
+SAFE: dict[str, Rule] = {
+    "layouts": general.layouts,
+    "integers": general.integers,
+    "flags": general.flags,
+    "scalars": values.scalars,
+}
+"""Rules under which no index points elsewhere: not every operator of PyTorch looks before it leaps."""
+
+JUDGED = frozenset({"data_dependent", "value"})
+"""Kinds of operator whose values are compared."""
+
+UNCHECKED = (
+    "_embedding_bag",
+    "_fft",
+    "_native_batch_norm",
+    "native_batch_norm_backward",
+    "_scaled_dot_product",
+    "_segment_reduce",
+    "segment_reduce",
+)
+"""First letters of operators that read out of bounds, or divide by zero, rather than raise."""
+
+UNCHECKED_SIZES = ("batch_norm_backward", "native_group_norm_backward")
+"""First letters of operators that do so when sizes do not fit together."""
+
+MAX_OUTPUT_ELEMENTS = 1 << 14
+"""Elements of an output, which a small input can make as many as it likes."""
+
+GENERAL: dict[str, Rule] = {
+    **ARGUMENTS,
+    "grown": general.grown,
+    "long": general.long,
+    "dims": general.dims,
+    "ties": general.ties,
+    "unit_edges": general.unit_edges,
+}
+"""Rules for operators of no class of their own."""
+
+NORMALISE: dict[str, Rule] = {
+    "batch_norm": normalisations.channels,
+    "native_batch_norm": normalisations.channels,
+    "native_group_norm": normalisations.groups,
+    "native_layer_norm": normalisations.layers,
+    "native_layer_norm_backward": normalisations.layers,
+}
+"""Normalisations, with the rule for their sizes."""
+
+BOUNDARIES = {"bucketize": "boundaries", "searchsorted": "sorted_sequence"}
+"""Operators that sort values into intervals, and the parameter with their ends."""
+
+OWN_VALUES: dict[str, Rule] = {
+    "all": partial(reductions.few, of=0),
+    "any": partial(reductions.few, of=1),
+    "cumprod": reductions.near_one,
+    "prod": reductions.near_one,
+    **dict.fromkeys(("std", "std_mean", "var", "var_mean"), reductions.far_from_zero),
+}
+"""Reductions that are only seen to be right on values of a kind."""
 
 REDUCE_EVERYTHING = frozenset(
     {"all", "any", "argmax", "argmin", "max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
@@ -114,7 +198,7 @@ def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: s
 
 def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
     """Return the rules of an operator's class; a new class of operators is one more branch here."""
-    if operator_kind(operator) != "value" or _writes_to_out(operator):
+    if operator_kind(operator) not in JUDGED or _writes_to_out(operator) or name.base.startswith(UNCHECKED):
         return {}
     factors = products.FACTORS.get(name.base)
     if factors is not None:
@@ -124,12 +208,44 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
             "empty": partial(products.empty, factors=factors),
             "addend": partial(products.addend, factors=factors),
             "special": partial(products.special, factors=factors),
+            "ignored": partial(products.ignored, factors=factors),
             "scalars": values.scalars,
         }
+    if is_elementwise(operator):
+        return POINTWISE
     parameters = {argument.name for argument in operator._schema.arguments}  # noqa: SLF001
-    if "keepdim" in parameters or name.base in KEEP_SHAPE | REDUCE_EVERYTHING:
-        return ALONG_DIMENSIONS
-    return POINTWISE if torch.Tag.pointwise in operator.tags else {}
+    base = name.base.removesuffix("_")
+    if "keepdim" in parameters or base in KEEP_SHAPE | REDUCE_EVERYTHING:
+        own = OWN_VALUES.get(base)
+        return {**ALONG_DIMENSIONS, "own_values": own} if own else ALONG_DIMENSIONS
+    if base.startswith(UNCHECKED_SIZES):
+        return SAFE
+    if base in NORMALISE:
+        fitting = {
+            rule: make
+            for rule, make in SAFE.items()
+            if rule != "flags" or base == "native_layer_norm_backward"
+        }
+        return {"sizes": NORMALISE[base], **fitting}
+    if base in BOUNDARIES:
+        return {"on_boundaries": partial(general.on_boundaries, boundaries=BOUNDARIES[base]), **GENERAL}
+    if parameters & general.INDICES - {"target"}:
+        return {**_indexing(base), **SAFE}
+    return GENERAL
+
+
+def _indexing(base: str) -> dict[str, Rule]:
+    """Return rules for tensors of indices; other operators on indices keep those of their samples."""
+    once = base in indexing.EACH_ONCE
+    if base in indexing.ALONG:
+        return {"places": partial(indexing.along, once=once)}
+    if base in indexing.ROWS:
+        return {"places": partial(indexing.rows, once=once)}
+    if base in indexing.LOOKUPS:
+        return {"places": indexing.lookups}
+    if base == "take":
+        return {"places": indexing.taken}
+    return {}
 
 
 def _writes_to_out(operator: Any) -> bool:
@@ -142,6 +258,8 @@ def _drafts(
     operator: torch._ops.OpOverload, name: OperatorName, recorded: Sequence[Case]
 ) -> list[Iterator[tuple[str, Template]]]:
     rules = rules_for(operator, name)
+    if name.base in joined.OPERATORS and rules:
+        return _lists(operator, name, recorded)
     templates = _templates(operator, recorded) if rules else []
     if name.base in products.FACTORS:
         n_factors = len(products.FACTORS[name.base])
@@ -149,10 +267,27 @@ def _drafts(
     return [_by_rule(rule, make, templates) for rule, make in rules.items()]
 
 
+def _lists(
+    operator: Any, name: OperatorName, recorded: Sequence[Case]
+) -> list[Iterator[tuple[str, Template]]]:
+    """Return the drafts for an operator on a list of tensors; any recorded call will do to start from."""
+    dtype = recorded[0].dtype
+    templates = [_template(operator, recorded[0])]
+    return [
+        _by_rule(rule, partial(make, dtype=dtype), templates)
+        for rule, make in joined.OPERATORS[name.base].items()
+    ]
+
+
 def _by_rule(rule: str, make: Rule, templates: list[Template]) -> Iterator[tuple[str, Template]]:
-    for template in templates:
-        for draft in make(template):
-            yield rule, draft
+    """Yield a rule's drafts, another template for each change first, then the others."""
+    drafts = [list(make(template)) for template in templates]
+    longest = max(map(len, drafts), default=0)
+    for shift in range(len(drafts)):
+        for index in range(longest):
+            found = drafts[(index + shift) % len(drafts)]
+            if index < len(found):
+                yield rule, found[index]
 
 
 def _in_turn(sources: list[Iterator[tuple[str, Template]]]) -> Iterator[tuple[str, Template]]:
@@ -169,19 +304,45 @@ def _in_turn(sources: list[Iterator[tuple[str, Template]]]) -> Iterator[tuple[st
 
 def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
     """Return recorded calls to start from: one of each set of given arguments, those with elements first."""
-    schema = operator._schema  # noqa: SLF001
-    names = tuple(item.name for item in schema.arguments)
-    numbers = tuple(item.name for item in schema.arguments if str(item.type) in {"number", "float"})
-    lists = tuple(item.name for item in schema.arguments if "List[int]" in str(item.type))
     chosen: dict[object, Template] = {}
     for case in sorted(recorded, key=lambda case: not _has_elements(case)):
-        arguments = Arguments(args=case.args, kwargs=case.kwargs, storages=case.storages)
-        template = Template(arguments=arguments, names=names, numbers=numbers, lists=lists)
+        template = _template(operator, case)
         if template.tensors and not _has_tensor_list(case):
-            pattern = (len(case.args), tuple(slot for slot, _ in template.tensors), dict(case.kwargs).keys())
+            pattern = (
+                len(case.args),
+                tuple(slot for slot, _ in template.tensors),
+                dict(case.kwargs).keys(),
+                [value for value in (*case.args, *dict(case.kwargs).values()) if isinstance(value, str)],
+            )
             chosen.setdefault(repr(pattern), template)
     by_tensors = sorted(chosen.values(), key=lambda item: -len(item.tensors))
     return by_tensors[:MAX_TEMPLATES]
+
+
+def _template(operator: Any, case: Case) -> Template:
+    """Return a case as a template, with what the schema says of the parameters."""
+    parameters = operator._schema.arguments  # noqa: SLF001
+    kinds = {item.name: str(item.type) for item in parameters}
+
+    def of(*texts: str) -> tuple[str, ...]:
+        return tuple(
+            name for name, kind in kinds.items() if kind.removeprefix("Optional[").removesuffix("]") in texts
+        )
+
+    defaults = []
+    for item in parameters:
+        if not item.kwarg_only and item.has_default_value():
+            value = item.default_value
+            defaults.append((item.name, tuple(value) if isinstance(value, list) else value))
+    return Template(
+        arguments=Arguments(args=case.args, kwargs=case.kwargs, storages=case.storages),
+        names=tuple(kinds),
+        numbers=of("number", "float"),
+        lists=tuple(name for name, kind in kinds.items() if "List[int]" in kind),
+        integers=of("int"),
+        flags=of("bool"),
+        defaults=tuple(defaults),
+    )
 
 
 def _has_elements(case: Case) -> bool:
@@ -197,4 +358,8 @@ def _accepted(operator: Any, arguments: Arguments, rule: str) -> bool:
     outputs = attempt(operator, arguments, seed=1)
     if outputs is None:
         return False
-    return rule == "special" or not any(output.all_nan for output in outputs)
+    if any(output.numel > MAX_OUTPUT_ELEMENTS for output in outputs):
+        return False
+    if not heeds_layout(operator, arguments):
+        return False
+    return rule in MAY_BE_NAN or not any(output.all_nan for output in outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from kagent_bench.model.call_text import is_contiguous
@@ -21,6 +21,9 @@ Features: TypeAlias = "frozenset[Hashable]"
 BLOCK = 1024
 """Elements that one program of a typical elementwise kernel handles; larger tensors need several."""
 
+LONG = 100
+"""Size from which on a dimension is long: a kernel with small blocks needs several along it."""
+
 SMALL = 32
 """Elements that fit in one warp."""
 
@@ -29,14 +32,14 @@ FIRST_ORIGINS = ("direct", "smoke")
 
 
 def order_cases(recorded: Sequence[Case], derived: Sequence[Case]) -> list[Case]:
-    """Return all cases, recorded and derived ones in turn, each the most different one that is left.
+    """Return all cases, two derived ones after each recorded one, each the most different one that is left.
 
     Deterministic: equal gains go to the earlier case, so recorded cases should come in the order of origins.
     """
     first, second = _sorted(recorded), _sorted(derived)
     ordered: list[Case] = []
     for index in range(max(len(first), len(second))):
-        ordered += first[index : index + 1] + second[index : index + 1]
+        ordered += first[index : index + 1] + second[2 * index : 2 * index + 2]
     return ordered
 
 
@@ -113,7 +116,9 @@ def _has_tensors(value: Value) -> bool:
 def _argument_class(value: Value) -> Hashable:
     """Return an argument itself, or for floating-point numbers what they have in common."""
     if isinstance(value, float):
-        return "float", value > 0, value == 0, value == round(value) if abs(value) < BLOCK else value != value  # noqa: PLR0124 - NaN
+        if not isfinite(value):
+            return repr(value)
+        return "float", value > 0, value == 0, value == round(value) if abs(value) < BLOCK else False
     return repr(value)
 
 
@@ -121,4 +126,5 @@ def _tensor_features(place: str, tensor: TensorSpec) -> Iterator[Hashable]:
     numel = prod(tensor.shape)
     yield "rank", place, len(tensor.shape)
     yield "size", place, sum(numel > limit for limit in (0, 1, SMALL, BLOCK))
+    yield "long", place, tuple(index - len(tensor.shape) for index, n in enumerate(tensor.shape) if n > LONG)
     yield "layout", place, is_contiguous(tensor.shape, tensor.stride), 0 in tensor.stride, tensor.offset > 0

@@ -16,6 +16,23 @@ TRANSFORMS_INPUT_METADATA = frozenset({"as_strided_", "set_", "squeeze_", "t_", 
 """In-place operators that change how their argument looks at memory, and no element."""
 
 
+UNTAGGED_ELEMENTWISE = frozenset(
+    """
+    __and__ __lshift__ __or__ __rshift__ __xor__ abs copy copysign elu_backward eq floor_divide ge gt hardshrink_backward hardsigmoid_backward hardswish
+    hardswish_backward hardtanh_backward heaviside isclose le leaky_relu_backward log_sigmoid_backward lt masked_fill mish
+    mish_backward ne rsub softplus_backward softshrink_backward threshold
+    """.split()
+)
+"""Elementwise operators, in place or not, of which torch forgot to say so in a tag."""
+
+
+def is_elementwise(operator: torch._ops.OpOverload) -> bool:
+    """Whether each output element depends on one element of each input, after broadcasting."""
+    base = operator._schema.name.partition("::")[2]  # noqa: SLF001 - as above
+    plain = base if base.endswith("__") else base.removesuffix("_")
+    return torch.Tag.pointwise in operator.tags or plain in UNTAGGED_ELEMENTWISE
+
+
 def operator_kind(operator: torch._ops.OpOverload) -> str:
     """Return ``value``, ``random``, ``metadata``, ``view`` or ``data_dependent``.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from kagent_bench.model.case import (
+    ITEM_BYTES,
     IntegerValues,
     LiteralValues,
     StorageSpec,
@@ -17,7 +18,7 @@ from kagent_bench.model.case import (
     Value,
     ValueRule,
 )
-from kagent_bench.suites.recording.elements import elements, is_floating
+from kagent_bench.suites.recording.elements import Array, elements, is_floating, view_elements
 from kagent_bench.suites.recording.specification import Arguments
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class Template:
     """Schema names of the parameters that take a number."""
     lists: tuple[str, ...]
     """Schema names of the parameters that take a list of integers."""
+    integers: tuple[str, ...] = ()
+    """Schema names of the parameters that take an integer."""
+    flags: tuple[str, ...] = ()
+    """Schema names of the parameters that are true or false."""
+    defaults: tuple[tuple[str, Value], ...] = ()
+    """Positional parameters that a call may leave out, in order, with what then holds."""
 
     @property
     def tensors(self) -> tuple[tuple[Slot, TensorSpec], ...]:
@@ -95,10 +102,7 @@ class Template:
         values: dict[Slot, Value] = {}
         for slot, new in tensors.items():
             stride = contiguous(new.shape) if new.stride is None else new.stride
-            used = (
-                0 if 0 in new.shape else 1 + sum((n - 1) * s for n, s in zip(new.shape, stride, strict=True))
-            )
-            numel = new.offset + used
+            numel = new.offset + extent(new.shape, stride)
             dtype = new.dtype or self.dtype(slot)
             rule = new.rule or self._rule_like(slot, dtype, numel)
             values[slot] = TensorSpec(
@@ -119,13 +123,62 @@ class Template:
         return replace(self, arguments=_compact(self._with_values(values)))
 
     def with_value(self, name: str, value: Value) -> Template:
-        """Return the call with another value of a parameter, given where the schema allows it.
+        """Return the call with another value of a parameter.
 
-        Positional parameters that the call leaves out are given by name.
+        A positional parameter that the call leaves out is given at its place, after the defaults of those before
+        it, as PyTorch itself passes it: a kernel may call its parameters what it likes.
         """
         slot = self.slot(name)
+        if slot is None and name in dict(self.defaults):
+            left_out = self.names[len(self.arguments.args) : self.names.index(name)]
+            between = tuple(dict(self.defaults)[item] for item in left_out)
+            longer = replace(self.arguments, args=(*self.arguments.args, *between, value))
+            return replace(self, arguments=_compact(longer))
         values: dict[Slot, Value] = {name if slot is None else slot: value}
         return replace(self, arguments=_compact(self._with_values(values)))
+
+    def value_of(self, name: str) -> Value:
+        """Return the value that a parameter has in the call, its default where the call leaves it out."""
+        slot = self.slot(name)
+        return dict(self.defaults).get(name) if slot is None else self.get(slot)
+
+    def parameter(self, slot: Slot) -> str:
+        """Return the schema name of the parameter at a slot."""
+        return self.names[slot] if isinstance(slot, int) else slot
+
+    def integer_range(self, slot: Slot) -> tuple[int, int] | None:
+        """Return the least and the largest element of an integer tensor; None for others and for no elements."""
+        storage = self._storage(slot)
+        if isinstance(storage.rule, IntegerValues):
+            return storage.rule.low, storage.rule.high
+        found = self.literal(slot)
+        if found is None or found.dtype.kind not in "iu":
+            return None
+        return int(found.min()), int(found.max())
+
+    def float_range(self, slot: Slot) -> UniformValues | None:
+        """Return the range of a floating-point tensor's values; None for others, and where there is none."""
+        storage = self._storage(slot)
+        return _floats_like(storage) if is_floating(storage.dtype) else None
+
+    def literal(self, slot: Slot) -> Array | None:
+        """Return the elements of a tensor of literal values, in its shape; None for others and for none."""
+        view = self.get(slot)
+        if not isinstance(view, TensorSpec) or 0 in view.shape:
+            return None
+        return view_elements(view, self._storage(slot))
+
+    def with_layouts(self, layouts: dict[Slot, tuple[Shape, int]]) -> Template:
+        """Return the call with the same elements in other places of their storages: strides and offset per slot."""
+        changed = self
+        for slot, (stride, offset) in layouts.items():
+            view = self.get(slot)
+            assert isinstance(view, TensorSpec)
+            rule = _moved(view, self._storage(slot), stride, offset)
+            changed = changed.with_tensors(
+                {slot: New(shape=view.shape, stride=stride, offset=offset, rule=rule)}
+            )
+        return changed
 
     def _with_values(self, values: dict[Slot, Value]) -> Arguments:
         args = tuple(values.get(index, value) for index, value in enumerate(self.arguments.args))
@@ -137,10 +190,32 @@ class Template:
         """Return a rule for values like those of the template's tensor, in any dtype."""
         storage = self._storage(slot)
         if dtype == "bool":
-            return LiteralValues(data=_coins(numel))
+            return LiteralValues(data=coins(numel))
         if is_floating(dtype):
             return _floats_like(storage)
         return _integers_like(storage, dtype)
+
+
+def _moved(view: TensorSpec, storage: StorageSpec, stride: Shape, offset: int) -> ValueRule:
+    """Return a rule for a storage that holds a view's elements under other strides."""
+    if not isinstance(storage.rule, LiteralValues) or 0 in view.shape:
+        return storage.rule
+    raw = np.dtype(f"V{ITEM_BYTES[storage.dtype]}")
+    old = np.frombuffer(storage.rule.data, dtype=raw)
+    new = np.zeros(offset + extent(view.shape, stride), dtype=raw)
+    source = _strided(old, view.shape, view.stride, view.offset)
+    _strided(new, view.shape, stride, offset)[...] = source
+    return LiteralValues(data=new.tobytes())
+
+
+def _strided(flat: Array, shape: Shape, stride: Shape, offset: int) -> Array:
+    steps = tuple(step * flat.itemsize for step in stride)
+    return np.lib.stride_tricks.as_strided(flat[offset:], shape, steps)
+
+
+def extent(shape: Shape, stride: Shape) -> int:
+    """Return how many elements of a storage a view reaches over, from its first to its last."""
+    return 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
 
 
 def contiguous(shape: Shape) -> Shape:
@@ -158,7 +233,7 @@ def permuted(shape: Shape, order: Sequence[int]) -> Shape:
     return tuple(strides)
 
 
-def _coins(numel: int) -> bytes:
+def coins(numel: int) -> bytes:
     """Return booleans of no pattern, the same ones each time."""
     generator = np.random.Generator(np.random.PCG64(numel))
     return generator.integers(0, 2, numel, dtype=np.uint8).tobytes()

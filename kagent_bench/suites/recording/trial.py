@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
+from kagent_bench.model.call_text import is_contiguous
 from kagent_bench.suites.recording.replay import materialise
 
 if TYPE_CHECKING:
+    from kagent_bench.model.case import TensorSpec
     from kagent_bench.suites.recording.specification import Arguments
 
 MAX_GROWTH = 1e4
 """Fresh values that make outputs so many times larger than the sample's leave the operator's sane domain,
 as random matrices do that are nearly singular."""
+
+
+LAYOUT_TOLERANCE = 1e-2
+"""Relative difference that another order of summation may make in half precision; other elements make more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,7 @@ class Output:
     all_nan: bool
     largest: float
     """Largest finite magnitude."""
+    numel: int
 
 
 def attempt(operator: Any, arguments: Arguments, seed: int) -> tuple[Output, ...] | None:
@@ -43,25 +50,63 @@ def attempt(operator: Any, arguments: Arguments, seed: int) -> tuple[Output, ...
         return None
 
 
+def heeds_layout(operator: Any, arguments: Arguments) -> bool:
+    """Return whether an operator gives the same for tensors that lie otherwise in memory as for plain ones.
+
+    Some that PyTorch only calls on contiguous tensors read the memory of others as if it were contiguous.
+    """
+    plain = all(_is_plain(item.tensor) for item in arguments.tensors())
+    if plain:
+        return True
+    try:
+        as_it_is, copied = (_outputs(operator, arguments, copied=copied) for copied in (False, True))
+        return all(
+            left.shape == right.shape and torch.allclose(left, right, rtol=LAYOUT_TOLERANCE, equal_nan=True)
+            for left, right in zip(as_it_is, copied, strict=True)
+        )
+    except Exception:  # noqa: BLE001 - eager's refusal is the answer
+        return False
+
+
+def _outputs(operator: Any, arguments: Arguments, *, copied: bool) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    torch.default_generator.manual_seed(1)
+    args, kwargs = materialise(arguments.args, arguments.kwargs, arguments.storages, generator)
+    if copied:
+        args, kwargs = tree_map_only(torch.Tensor, _plain_copy, (args, kwargs))
+    return [item for item in tree_leaves(operator(*args, **kwargs)) if isinstance(item, torch.Tensor)]
+
+
+def _is_plain(tensor: TensorSpec) -> bool:
+    return tensor.offset == 0 and is_contiguous(tensor.shape, tensor.stride)
+
+
+def _plain_copy(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
 def _examine(output: torch.Tensor) -> Output:
     if output.numel() == 0 or output.layout != torch.strided:
-        return Output("exact", finite=True, all_nan=False, largest=0.0)
+        return Output("exact", finite=True, all_nan=False, largest=0.0, numel=output.numel())
     if not (output.dtype.is_floating_point or output.dtype.is_complex):
         if output.dtype != torch.int32:
-            return Output("exact", finite=True, all_nan=False, largest=0.0)
-        return Output("info", finite=True, all_nan=False, largest=float(output.abs().max()))
+            return Output("exact", finite=True, all_nan=False, largest=0.0, numel=output.numel())
+        return Output(
+            "info", finite=True, all_nan=False, largest=float(output.abs().max()), numel=output.numel()
+        )
     magnitude = output.abs()
     if magnitude.dtype in {torch.float16, torch.bfloat16}:
         magnitude = magnitude.float()
     largest = float(magnitude.max())
     if largest - largest == 0:
-        return Output("float", finite=True, all_nan=False, largest=largest)
+        return Output("float", finite=True, all_nan=False, largest=largest, numel=output.numel())
     finite = magnitude[torch.isfinite(magnitude)]
     return Output(
         "float",
         finite=False,
         all_nan=bool(torch.isnan(magnitude).all()),
         largest=float(finite.max()) if finite.numel() else 0.0,
+        numel=output.numel(),
     )
 
 

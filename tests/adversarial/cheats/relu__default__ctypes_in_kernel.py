@@ -1,4 +1,4 @@
-# verdict: rejected(not_compilable)
+# verdict: rejected(not_compilable) | rejected(library_compute)
 # Loops over memory with ctypes inside the kernel, on addresses kept in a list of Python (33, 41).
 import ctypes
 

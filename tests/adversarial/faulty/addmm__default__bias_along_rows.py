@@ -1,5 +1,4 @@
 # verdict: incorrect(values)
-# missing: a case with a vector as addend and a square result
 # A vector is added along the rows of a square result.
 import torch
 import triton

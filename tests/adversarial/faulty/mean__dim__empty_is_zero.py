@@ -1,6 +1,5 @@
 # dtypes: float32
 # verdict: incorrect(non_finite)
-# missing: a case whose reduced dimension is empty and whose result is not
 # The mean of nothing is zero.
 import torch
 import triton

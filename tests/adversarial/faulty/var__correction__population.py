@@ -1,4 +1,4 @@
-# verdict: incorrect(values)
+# verdict: incorrect(values) | incorrect(non_finite)
 # The correction is zero where none is given.
 import torch
 import triton

@@ -69,8 +69,9 @@ def test_origins(suite: OpInfoSuite) -> None:
 
 
 def test_values(suite: OpInfoSuite) -> None:
-    """Indices are literal; plain floating-point values are fresh."""
-    storages = [case.storages for case in _cases(suite, "index_select")]
+    """Recorded indices are literal; plain floating-point values are fresh."""
+    cases = [case for case in _cases(suite, "index_select") if not case.origin.startswith("derived")]
+    storages = [case.storages for case in cases]
     assert any(isinstance(group[0].rule, UniformValues) for group in storages)
     assert all(
         isinstance(item.rule, LiteralValues) for group in storages for item in group if item.dtype == "int64"

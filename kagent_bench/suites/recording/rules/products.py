@@ -46,6 +46,9 @@ SIZES = (
 )
 """Dimensions that fill tiles of 16 and 32 exactly, by one too many, and hardly at all."""
 
+SQUARE = {"b": 3, "m": 19, "k": 7, "n": 19}
+"""A square result, to which a vector could be added along either dimension."""
+
 ORDINARY = (0.5, -2.5, 3.0, 0.25, -0.125, 1.0, -0.75)
 """What stands beside special values; seven, so that the pattern shifts against rows."""
 
@@ -85,11 +88,20 @@ def addend(template: Template, factors: tuple[str, ...]) -> Iterator[Template]:
     slots = [slot for slot, _ in template.tensors]
     if len(factors) != 3:  # noqa: PLR2004 - an addend and two factors
         return
-    plain: dict[Slot, New] = {
-        slot: New(shape=_shape(f, SIZES[0])) for slot, f in zip(slots, factors, strict=True)
-    }
     m, n = SIZES[0]["m"], SIZES[0]["n"]
-    for shape in ((), (1,), (n,), (1, n), (m, 1)):
+    side = SQUARE["n"]
+    for size, shape in (
+        (SQUARE, (side,)),
+        (SIZES[0], (n,)),
+        (SIZES[0], (m, 1)),
+        (SQUARE, (side, 1)),
+        (SIZES[0], (1,)),
+        (SIZES[0], (1, n)),
+        (SIZES[0], ()),
+    ):
+        plain: dict[Slot, New] = {
+            slot: New(shape=_shape(f, size)) for slot, f in zip(slots, factors, strict=True)
+        }
         yield template.with_tensors({**plain, slots[0]: New(shape=shape)})
 
 
@@ -105,6 +117,19 @@ def special(template: Template, factors: tuple[str, ...]) -> Iterator[Template]:
         numbers[0], numbers[len(numbers) // 2], numbers[-1] = nan, inf, -inf
         data = encode_floats(numbers, template.dtype(slot))
         yield template.with_tensors({**plain, slot: New(shape=shape, rule=LiteralValues(data=data))})
+
+
+def ignored(template: Template, factors: tuple[str, ...]) -> Iterator[Template]:
+    """NaN in an addend that a factor of zero takes out: it is not looked at, by PyTorch's word."""
+    if len(factors) != 3 or "beta" not in template.numbers:  # noqa: PLR2004 - an addend and two factors
+        return
+    slots = [slot for slot, _ in template.tensors]
+    plain = {slot: New(shape=_shape(f, SIZES[0])) for slot, f in zip(slots, factors, strict=True)}
+    shape = plain[slots[0]].shape
+    data = encode_floats([nan, inf, 1.0] * prod(shape), template.dtype(slots[0]))
+    rule = LiteralValues(data=data[: len(data) // 3])
+    changed = template.with_tensors({**plain, slots[0]: New(shape=shape, rule=rule)})
+    yield changed.with_value("beta", 0)
 
 
 def _shape(factor: str, size: dict[str, int]) -> Shape:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, nan, prod
 from typing import TYPE_CHECKING
 
-from kagent_bench.model.case import LiteralValues, SymbolSpec
+from kagent_bench.model.case import LiteralValues, SymbolSpec, UniformValues
 from kagent_bench.suites.recording.elements import is_floating
-from kagent_bench.suites.recording.literals import encode_floats
+from kagent_bench.suites.recording.literals import encode_floats, encode_integers
 from kagent_bench.suites.recording.rules import values
 from kagent_bench.suites.recording.template import New, permuted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kagent_bench.model.case import Value
+    from kagent_bench.model.case import Value, ValueRule
     from kagent_bench.suites.recording.template import Shape, Template
 
-SHAPES: tuple[Shape, ...] = (
-    (3, 1025),
-    (1023, 3),
-    (1, 2049),
-    (129, 17),
-    (37, 1),
-    (3, 5, 7, 11),
-    (1025,),
-    (1,),
+SIZES: tuple[tuple[Shape, int], ...] = (
+    ((2, 1025), -1),
+    ((1025, 2), 0),
+    ((61, 17), -1),
+    ((17, 61), 0),
+    ((3, 4, 5, 11), -1),
+    ((37, 1), -1),
+    ((517,), 0),
+    ((5, 3, 4, 7), 0),
+    ((3, 255), -1),
+    ((1,), -1),
+    ((2, 3, 129), 1),
 )
-"""Long and short along each dimension, around block edges."""
+"""Shapes with the dimension to work along: long and short around block edges, and few of everything else, as a
+kernel may have a program for each row, which takes the interpreter a millisecond, and combine the elements with a
+function of its own, which takes it as long for each element."""
+
+LONG_ROW = 1031
+"""One more than a block of 1,024, and prime."""
+
+SCATTERED = 7919
+"""A prime number of steps, to put elements where no pattern of rows has them."""
+
+SIGNS = (1, -1, 1, 1, -1, -1, 1, -1, 1, 1, 1)
+"""Factors of an integer product that cannot overflow; eleven, so that the pattern shifts against rows."""
 
 CUBE = (5, 9, 13)
 
@@ -37,10 +51,8 @@ ORDINARY = (0.5, -2.5, 3.0, 0.25, -0.125)
 
 def sizes(template: Template) -> Iterator[Template]:
     """Long and short rows and columns, along the last and along the first dimension."""
-    for shape in SHAPES:
-        resized = _resized(template, New(shape=shape))
-        yield from _along(resized, -1)
-        yield from _along(resized, 0)
+    for shape, dim in SIZES:
+        yield from _along(_resized(template, New(shape=shape)), dim)
 
 
 def dims(template: Template) -> Iterator[Template]:
@@ -113,6 +125,70 @@ def out_dtypes(template: Template) -> Iterator[Template]:
             yield _resized(template, New(shape=(17, 65))).with_value(
                 "dtype", SymbolSpec(kind="dtype", name=name)
             )
+
+
+def last(template: Template) -> Iterator[Template]:
+    """Rows whose last element decides: rising, falling, and nothing but zeros (or ones) before it."""
+    slot, _ = template.tensors[0]
+    n_columns = LONG_ROW
+    rising = list(range(1, n_columns + 1))
+    rows = (rising, rising[::-1], [0] * (n_columns - 1) + [1], [1] * (n_columns - 1) + [0])
+    dtype = template.dtype(slot)
+    for chosen in (rows[:2], rows[2:]):
+        flat = [value for row in chosen for value in row]
+        if is_floating(dtype):
+            data = encode_floats([float(value) for value in flat], dtype)
+        else:
+            data = encode_integers(flat, dtype)
+        shape = (len(chosen), n_columns)
+        others = _resized(template, New(shape=shape))
+        yield from _along(others.with_tensors({slot: New(shape=shape, rule=LiteralValues(data=data))}), -1)
+        if "dim" not in template.names:
+            half = data[len(data) // 2 :] if chosen is rows[:2] else data[: len(data) // 2]
+            row = New(shape=(n_columns,), rule=LiteralValues(data=half))
+            yield others.with_tensors({slot: row})
+
+
+def few(template: Template, *, of: int) -> Iterator[Template]:
+    """Rows of which about every second has one element that differs from all others.
+
+    Args:
+        template: the call.
+        of: what is rare, zero or one; everything else is the other.
+    """
+    slot, _ = template.tensors[0]
+    dtype = template.dtype(slot)
+    for shape, dim in SIZES:
+        period = 2 * shape[dim]
+        flat = [of if index * SCATTERED % period == 0 else 1 - of for index in range(prod(shape))]
+        encoded = (
+            encode_floats(list(map(float, flat)), dtype)
+            if is_floating(dtype)
+            else encode_integers(flat, dtype)
+        )
+        yield from _along(
+            template.with_tensors({slot: New(shape=shape, rule=LiteralValues(data=encoded))}), dim
+        )
+
+
+def near_one(template: Template) -> Iterator[Template]:
+    """Long rows whose product neither vanishes nor overflows."""
+    slot, _ = template.tensors[0]
+    dtype = template.dtype(slot)
+    for shape, dim in (((2, 1025), -1), ((517, 2), 0), ((1031,), 0)):
+        rule: ValueRule = UniformValues(low=0.99, high=1.01)
+        if not is_floating(dtype):
+            ones = [SIGNS[index % len(SIGNS)] for index in range(prod(shape))]
+            rule = LiteralValues(data=encode_integers(ones, dtype))
+        yield from _along(template.with_tensors({slot: New(shape=shape, rule=rule)}), dim)
+
+
+def far_from_zero(template: Template) -> Iterator[Template]:
+    """Values that differ by far less than they are: the mean of squares less the square of the mean is all error."""
+    slot, _ = template.tensors[0]
+    for shape, dim in (((5, 257), -1), ((129, 3), 0)):
+        new = New(shape=shape, rule=UniformValues(low=100.0, high=101.0))
+        yield from _along(template.with_tensors({slot: new}), dim)
 
 
 def takes_several(template: Template) -> bool:

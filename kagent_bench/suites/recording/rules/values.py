@@ -23,6 +23,10 @@ LEVELS = (-1, 0, 1, 2, 1, 0, -1, 2, 2)
 N_TIES = 63
 """Elements of a tensor of ties; odd, so that the pattern shifts against rows."""
 
+LARGE = (2**53 + 1, -(2**53) - 3, 2**31 + 5, -(2**31) - 7, 2**32 + 9, 7, -11, 2**62 - 1, 2**24 + 1)
+"""Beyond the whole numbers of float64, of 32 bits, and of float32. The very least is left out: divided by minus
+one it ends the process."""
+
 SCALARS: tuple[int | float, ...] = (2, -1, 0, 0.5, 3, -2.5)
 """Other values for arguments that are numbers."""
 
@@ -57,6 +61,15 @@ def ties(template: Template) -> Iterator[Template]:
             data = encode_integers(shifted, dtype)
         changed[slot] = New(shape=(9, 7), rule=LiteralValues(data=data))
     yield template.with_tensors(changed)
+
+
+def large_integers(template: Template) -> Iterator[Template]:
+    """Integers that no floating-point number and no narrower integer holds, in the first tensor."""
+    slot, _ = template.tensors[0]
+    if template.dtype(slot) == "int64":
+        others = _plain(template, (len(LARGE),))
+        data = encode_integers(LARGE, "int64")
+        yield template.with_tensors({**others, slot: New(shape=(len(LARGE),), rule=LiteralValues(data=data))})
 
 
 def scalars(template: Template) -> Iterator[Template]:

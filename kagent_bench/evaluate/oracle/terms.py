@@ -1,0 +1,60 @@
+"""The size of the terms of some formulas that cancel whatever the inputs, where perturbing the inputs does not show it.
+
+The gradient of a log-softmax is ``g - exp(y) * sum(g)``: where one element has all the probability, both terms are
+nearly equal however the inputs move, and each is rounded to its own size. So the terms are added up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import torch
+
+Terms: TypeAlias = "Callable[..., Sequence[torch.Tensor]]"
+
+
+def _log_softmax(x: torch.Tensor, dim: int, *_: Any) -> Sequence[torch.Tensor]:
+    size = x.abs()
+    return [size + size.amax(dim, keepdim=True)]
+
+
+def _log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, *_: Any) -> Sequence[torch.Tensor]:
+    size = g.abs()
+    return [size + y.exp() * size.sum(dim, keepdim=True)]
+
+
+def _softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, *_: Any) -> Sequence[torch.Tensor]:
+    return [y.abs() * (g.abs() + (g * y).abs().sum(dim, keepdim=True))]
+
+
+def _layer_norm_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    shape: Sequence[int],
+    mean: torch.Tensor,
+    rstd: torch.Tensor,
+    weight: torch.Tensor | None,
+    _: torch.Tensor | None,
+    mask: Sequence[bool],
+) -> Sequence[torch.Tensor]:
+    last = list(range(g.dim() - len(shape), g.dim()))
+    rows = list(range(g.dim() - len(shape)))
+    size, normal = g.abs(), (x.abs() + mean.abs()) * rstd.abs()
+    weighted = size if weight is None else size * weight.abs()
+    to_input = rstd.abs() * (
+        weighted + weighted.mean(last, keepdim=True) + normal * (weighted * normal).mean(last, keepdim=True)
+    )
+    to_weight = (size * normal).sum(rows) if rows else size * normal
+    to_bias = size.sum(rows) if rows else size
+    return [item for item, wanted in zip((to_input, to_weight, to_bias), mask, strict=True) if wanted]
+
+
+TERMS: dict[str, Terms] = {
+    "_log_softmax": _log_softmax,
+    "_log_softmax_backward_data": _log_softmax_backward,
+    "_softmax_backward_data": _softmax_backward,
+    "native_layer_norm_backward": _layer_norm_backward,
+}
+"""The sum of the terms' sizes for each output, by operator name; arguments as the operator's, in float64."""

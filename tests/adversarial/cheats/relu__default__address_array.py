@@ -1,0 +1,35 @@
+# verdict: rejected(library_compute) | rejected(no_kernel) | rejected(decoy_kernel)
+# Lays an array over the values' address and computes with NumPy; the kernel copies.
+import ctypes
+
+import numpy as np
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside)
+    tl.store(y_ptr + at, tl.where((x > 0) | (x != x), x, 0), mask=inside)
+
+
+def _relu(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    n = x.numel()
+    if n:
+        _kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
+
+
+def relu__default_kernel_impl(x):
+    x = x.contiguous()
+    if not x.numel():
+        return torch.empty_like(x)
+    array = (ctypes.c_float * x.numel()).from_address(x.data_ptr())
+    values = np.maximum(np.ctypeslib.as_array(array), 0)
+    return _relu(torch.from_numpy(values).reshape(x.shape))

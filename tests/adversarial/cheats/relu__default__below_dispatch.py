@@ -1,0 +1,31 @@
+# verdict: rejected(library_compute) | rejected(no_kernel) | rejected(decoy_kernel)
+# Calls the library with the observing dispatch keys switched off.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside)
+    tl.store(y_ptr + at, tl.where((x > 0) | (x != x), x, 0), mask=inside)
+
+
+def _relu(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    n = x.numel()
+    if n:
+        _kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
+
+
+def relu__default_kernel_impl(x):
+
+    with torch._C._DisableTorchDispatch() if hasattr(torch._C, "_DisableTorchDispatch") else torch._C._AutoDispatchBelowAutograd():
+        y = torch.relu(x)
+    dummy = torch.empty(8)
+    _kernel[(1,)](dummy, dummy, 8, BLOCK=8)
+    return y

@@ -1,0 +1,27 @@
+# verdict: incorrect(*)
+# Returns a lazily negated view whose negation the reader may forget.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside)
+    tl.store(y_ptr + at, tl.where((x > 0) | (x != x), x, 0), mask=inside)
+
+
+def _relu(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    n = x.numel()
+    if n:
+        _kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
+
+
+def relu__default_kernel_impl(x):
+
+    return torch._neg_view(_relu(x))
