@@ -29,6 +29,7 @@ def show(
     dtype: options.Dtype = None,
     num_operators: options.NumOperators = None,
     cases_per_operator: options.CasesPerOperator = None,
+    interpreter_elements: options.InterpreterElements = None,
     workflow: options.Workflow = None,
     max_attempts: options.MaxAttempts = None,
     time_limit_s: options.TimeLimit = None,
