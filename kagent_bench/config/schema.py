@@ -84,7 +84,7 @@ class EvaluateSettings:
     """Seconds for all cases of one kernel."""
     memory_limit_mib: int = 8192
     """Memory that a candidate may take on top of what it starts with (host memory)."""
-    interpreter_elements: int = 262_144
+    interpreter_elements: int = 1_048_576
     """Elements of inputs and of outputs up to which Triton's interpreter is tried on a case; 0 for any number."""
     output_limit_kib: int = 64
     """Captured output (stdout and stderr) that is kept of each candidate."""

@@ -66,6 +66,10 @@ class Caller:
         self._refusals: list[CallFailedError] = []
         self._lock = threading.Lock()
 
+    def close(self) -> None:
+        """Close the connections; no call may be under way."""
+        self._provider.close()
+
     def ask(self, place: Place, messages: tuple[Message, ...], wanted: Callable[[], bool]) -> Answer:
         """Return the reply to a dialogue: the stored one where the very same was asked before.
 

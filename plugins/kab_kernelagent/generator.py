@@ -43,7 +43,7 @@ class KernelAgent:
         if read.agent == UPSTREAM:
             _check_upstream(read)
             return
-        connect(where, stream=read.stream)
+        connect(where, stream=read.stream).close()  # only to see whether its package is there
         price = find_price(read.model, official=where.official, file=read.prices)
         if read.max_cost and price is None:
             message = f"--max-cost cannot be kept: the price of '{read.model}' at this server is unknown"

@@ -112,6 +112,9 @@ class AgentSession:
         until = time.monotonic() + (_HASTE_S if interrupted else self._options.call_timeout)
         for thread in [thread for solver in self._solvers for thread in solver.threads]:
             thread.join(max(until - time.monotonic(), 0))
+        alive = any(thread.is_alive() for solver in self._solvers for thread in solver.threads)
+        if isinstance(self._asker, Caller) and not alive:
+            self._asker.close()
         if not interrupted:
             for folder, operator in self._operators.items():
                 stored = self._store.outcome(operator)

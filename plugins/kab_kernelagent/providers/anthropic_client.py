@@ -69,6 +69,10 @@ class AnthropicProvider:
         except Exception as error:
             raise failure(error) from error
 
+    def close(self) -> None:
+        """Close the connections; no call may be under way."""
+        self._client.close()
+
     def _whole(self, parameters: Mapping[str, Any]) -> Reply:
         answer = self._client.messages.with_raw_response.create(**parameters)
         message = answer.parse()

@@ -58,6 +58,10 @@ class OpenAIProvider:
         except Exception as error:
             raise failure(error) from error
 
+    def close(self) -> None:
+        """Close the connections; no call may be under way."""
+        self._client.close()
+
     def _whole(self, parameters: Mapping[str, Any]) -> Reply:
         answer = self._client.chat.completions.with_raw_response.create(**parameters)
         completion = answer.parse()

@@ -64,3 +64,7 @@ class Provider(Protocol):
             CallFailedError: there is no reply.
         """
         ...
+
+    def close(self) -> None:
+        """Close the connections; no call may be under way."""
+        ...

@@ -30,7 +30,10 @@ TEXT = "Grüße, \N{SNOWMAN}\n" * 200
 def _call(server: ModelServer, provider: str, *, stream: bool, timeout_s: float = 5.0) -> Reply:
     url = f"{server.url}/v1" if provider == "openai" else server.url
     client = connect(Endpoint(provider=provider, base_url=url, key=KEY), stream=stream)
-    return client.call(REQUEST, timeout_s, lambda: False)
+    try:
+        return client.call(REQUEST, timeout_s, lambda: False)
+    finally:
+        client.close()
 
 
 EACH = pytest.mark.parametrize(
