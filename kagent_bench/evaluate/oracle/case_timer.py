@@ -13,8 +13,8 @@ import torch
 
 from kagent_bench.evaluate.arena import GUARD_BYTES
 from kagent_bench.evaluate.oracle import reference
-from kagent_bench.evaluate.oracle.compare import Expected
-from kagent_bench.evaluate.oracle.magnitude import accumulated
+from kagent_bench.evaluate.oracle.rounds import Round
+from kagent_bench.evaluate.oracle.targets import Targets
 from kagent_bench.evaluate.timing.contents import Contents, lay_out_outputs
 from kagent_bench.evaluate.timing.plan import (
     FEWEST_CALLS,
@@ -75,6 +75,7 @@ class CaseTimer:
         self._watch = watch
         self._pool = pool
         self._device = torch.device(settings.device)
+        self._expected = Targets(case, operator, semantics, settings)
         self._contents = Contents(case, settings.seed, self._device, may_shuffle=semantics.elementwise)
         self.checked = 0
         self.notes: list[str] = [] if self._contents.fresh else ["fixed_contents"]
@@ -283,6 +284,7 @@ class CaseTimer:
         ]
         eager = reference.run(self._operator, self._case, fresh)
         exact = self._exact(fresh, eager)
+        drawn = Round(name="timed", storages=(), on_device=tuple(fresh), eager=eager, exact=exact)
         self.checked += 1
         start = output_slot * self._output_bytes
         for index, (offset, leaf) in enumerate(zip(self._output_offsets, eager.leaves, strict=True)):
@@ -292,18 +294,7 @@ class CaseTimer:
             actual = _as(
                 self._outputs.flat[start + offset : start + offset + n_bytes], leaf.dtype, leaf.shape
             )
-            magnitude = None
-            if exact is not None:
-                magnitude = partial(
-                    accumulated, self._operator, self._case, self._semantics, fresh, exact, index
-                )
-            expected = Expected(
-                leaf,
-                None if exact is None else exact.leaves[index],
-                limits=self._settings.limits.get(str(leaf.dtype).removeprefix("torch.")),
-                magnitude=magnitude,
-            )
-            compared = expected.compare(actual)
+            compared = self._expected.output(drawn, index, f"output {index}").expected.compare(actual)
             if not compared.ok:
                 return f"output {index}: {compared.detail}"
         return None
