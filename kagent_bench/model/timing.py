@@ -44,6 +44,8 @@ class CaseTiming:
     """Host seconds for the same."""
     launch_floor_s: float = 0.0
     """What the method reads for a kernel that does nothing: launch and events."""
+    candidate_floor_s: float = 0.0
+    """The same in the candidate's process."""
     first_s: float | None = None
     """Host time of the first call on this case, compilation and autotuning included."""
     kernel_s: float | None = None

@@ -1,9 +1,9 @@
 """An operator timed against itself: the ratio should be 1, and its spread small.
 
-    python tests/benchmarks/aa.py [--repeats 8] [--do-bench]
+    python tests/benchmarks/aa.py [--repeats 8] [--processes 4] [--do-bench]
 
 Prints for each operator and shape the eager time, mean (bias) and standard deviation of ln(ratio) over the repeats,
-how often a difference was claimed, and the time that a measurement took; with ``--do-bench`` the same of a pair of
+which are spread over several processes of the candidate: each has its memory and its code elsewhere; how often a difference was claimed, and the time that a measurement took; with ``--do-bench`` the same of a pair of
 ``triton.testing.do_bench`` calls in this process.
 """
 
@@ -44,6 +44,7 @@ def main() -> None:
     """Time every case against itself and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=8)
+    parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--do-bench", action="store_true")
     chosen = parser.parse_args()
     print(
@@ -54,7 +55,7 @@ def main() -> None:
         for name, case in CASES.items():
             ratios, walls, claims, widths = [], [], 0, []
             timing = None
-            for timed in session.times(case, eager_source(case), chosen.repeats):
+            for timed in session.times(case, eager_source(case), chosen.repeats, processes=chosen.processes):
                 timing = timed.outcome.timing
                 if timing is None or timed.outcome.status:
                     print(f"{name:24} {timed.outcome}")

@@ -16,6 +16,8 @@ from tests.benchmarks.timing_side_by_side import bench, eager_source, tensor_cas
 
 ELEMENTS = 44 << 20
 """Of a half precision tensor: about 50 us on a large card."""
+PROCESSES = 4
+"""Of the candidate, over which the runs are spread."""
 SLOWER = """import torch
 
 
@@ -40,7 +42,7 @@ def main() -> None:
     with bench() as session:
         for name, source in kernels.items():
             found: Counter[str] = Counter()
-            for timed in session.times(case, source, chosen.runs):
+            for timed in session.times(case, source, chosen.runs, processes=PROCESSES):
                 timing = timed.outcome.timing
                 speed = speed_of(timing) if timing is not None else None
                 found[str(speed.finding) if speed else timed.outcome.untimed or timed.outcome.reason] += 1

@@ -95,8 +95,15 @@ class Bench:
         self._server = session.server
         self.machine = session.machine
 
-    def times(self, case: Case, source: str, repeats: int, *, trace_calls: int = 0) -> Iterator[Timed]:
-        """Time a kernel file on a case so often, in one process."""
+    def times(
+        self, case: Case, source: str, repeats: int, *, processes: int = 1, trace_calls: int = 0
+    ) -> Iterator[Timed]:
+        """Time a kernel file on a case so often, in so many processes one after the other."""
+        for number in range(processes):
+            share = len(range(number, repeats, processes))
+            yield from self._times(case, source, share, trace_calls)
+
+    def _times(self, case: Case, source: str, repeats: int, trace_calls: int) -> Iterator[Timed]:
         kernel = Kernel(operator=case.operator, path=Path("kernel.py"), sha256=source_digest(source.encode()))
         settings = TimingSettings(peaks=peaks_of(self.machine["name"]), trace_calls=trace_calls)
         conductor = Conductor(self._oracle, settings)

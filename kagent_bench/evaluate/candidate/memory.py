@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +60,19 @@ class Call:
         args = [self._build(value) for value in self._args]
         return args, {name: self._build(value) for name, value in self._kwargs.items()}
 
-    def elsewhere(self) -> Call:
-        """Return the same call with inputs of its own in device memory."""
-        return Call(self._header, self._memory, str(self._device))
+    def over(self, flat: torch.Tensor, offsets: Sequence[int]) -> Call:
+        """Return the same call with its inputs in other memory.
+
+        Args:
+            flat: uint8, on this call's device.
+            offsets: bytes from its start to each input.
+        """
+        other = Call(self._header, self._memory, str(self._device))
+        other.storages = [
+            Storage(untyped=flat.untyped_storage(), base=offset, n_bytes=n_bytes)
+            for offset, (_, n_bytes) in zip(offsets, self.regions, strict=True)
+        ]
+        return other
 
     def _storage(self, offset: int, n_bytes: int) -> Storage:
         if self._device.type == "cpu":

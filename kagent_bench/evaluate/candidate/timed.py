@@ -45,7 +45,7 @@ class TimedCall:
 
         Args:
             invitation: what the oracle sent.
-            descriptors: of the contents and of the outputs, where there is no device.
+            descriptors: of the live inputs, the contents and the outputs, where there is no device.
             call: the case's call, with the kernel's arguments.
             device: torch's device string.
             function: the kernel.
@@ -54,7 +54,6 @@ class TimedCall:
             CannotShare: the driver refuses.
         """
         self._function = function
-        self._call = call
         self._device = torch.device(device)
         if device not in _STOPWATCHES:
             _STOPWATCHES[device] = Stopwatch(self._device)
@@ -62,35 +61,38 @@ class TimedCall:
         self._calls, self._unrecorded = invitation["calls"], invitation["unrecorded"]
         self._slots = self._calls + self._unrecorded
         inputs, outputs = invitation["inputs"], invitation["outputs"]
-        first, second = descriptors or (None, None)
-        self._inputs = _open("inputs", inputs, self._device, first)
-        self._outputs = _open("outputs", outputs, self._device, second)
-        # Where memory lies decides about several percent of a short kernel's time: the inputs lie in many places.
-        places = invitation["places"] if self._device.type != "cpu" else 1
-        self._places = [call, *(call.elsewhere() for _ in range(places - 1))]
-        self._targets_in = [self._views_of(place) for place in self._places]
-        self._sources = [self._sources_of(inputs, slot) for slot in range(self._slots)]
-        self._held = invitation["held"] if self._device.type != "cpu" else 0
+        opened = zip(("live", "inputs", "outputs"), descriptors or (None,) * 3, strict=True)
+        live, contents, self._outputs = (
+            _open(role, invitation[role], self._device, descriptor) for role, descriptor in opened
+        )
+        self._call = call.over(live.flat, inputs["offsets"])
+        n_bytes = inputs["slot_bytes"]
+        self._live = live.flat[:n_bytes]
+        self._contents = contents.flat[: self._slots * n_bytes].view(self._slots, n_bytes)
+        self._held = invitation["held"]
         self._targets = [self._targets_of(outputs, slot) for slot in range(self._slots)]
 
     def turn(self) -> dict[str, Any]:
         """Time a turn; returns the samples in seconds."""
-        call = self._calls_in_places()
         with torch.no_grad():
             samples = self._watch.turn(
                 self._calls,
                 unrecorded=self._unrecorded,
                 renew=self._renew,
-                call=call,
+                call=self._called(),
                 keep=self._keep,
                 held=self._held,
             )
         host_s = statistics.median(samples.host_s)
         return {"outcome": "timed", "device_s": list(samples.device_s), "host_s": host_s}
 
+    def floor(self) -> float:
+        """Return what this process's clock reads for a kernel that does nothing, in seconds."""
+        return self._watch.floor()
+
     def burst(self, n_calls: int) -> dict[str, Any]:
         """Call the kernel so often, one call directly after the other; the supervisor holds the clock."""
-        call = self._calls_in_places()
+        call = self._called()
         value = None
         with torch.no_grad():
             for index in range(n_calls):
@@ -104,26 +106,19 @@ class TimedCall:
 
     def trace(self, n_calls: int) -> dict[str, Any]:
         """Read the time of the kernels alone from the driver's trace."""
-        call = self._calls_in_places()
+        call = self._called()
         self._renew(0)
         with torch.no_grad():
             seconds = kernel_seconds(lambda: call(0), self._watch, n_calls)
         return {"outcome": "timed", "kernel_s": seconds}
 
-    def _calls_in_places(self) -> Callable[[int], Any]:
-        """Return what calls the kernel on the inputs of a call, by its index."""
-        arguments = [place.arguments() for place in self._places]
-
-        def call(index: int) -> Any:
-            args, kwargs = arguments[index % len(arguments)]
-            return self._function(*args, **kwargs)
-
-        return call
+    def _called(self) -> Callable[[int], Any]:
+        """Return what calls the kernel."""
+        args, kwargs = self._call.arguments()
+        return lambda _: self._function(*args, **kwargs)
 
     def _renew(self, index: int) -> None:
-        targets = self._targets_in[index % len(self._targets_in)]
-        for target, source in zip(targets, self._sources[index % self._slots], strict=True):
-            target.copy_(source)
+        self._live.copy_(self._contents[index % self._slots])
 
     def _keep(self, slot: int, value: Any) -> None:
         leaves = _tensors_in(value)
@@ -136,22 +131,6 @@ class TimedCall:
                 message = f"a timed call returned {leaf.dtype} {list(leaf.shape)}, expected {target.dtype} {list(target.shape)}"
                 raise WrongShape(message)
             target.copy_(leaf)
-
-    def _views_of(self, call: Call) -> list[torch.Tensor]:
-        empty = torch.empty(0, dtype=torch.uint8, device=self._device)
-        return [
-            empty.new_empty(0).set_(storage.untyped, storage.base, (storage.n_bytes,), (1,))
-            for storage in call.storages
-            if storage.n_bytes
-        ]
-
-    def _sources_of(self, inputs: dict[str, Any], slot: int) -> list[torch.Tensor]:
-        start = slot * inputs["slot_bytes"]
-        return [
-            self._inputs.flat[start + offset : start + offset + storage.n_bytes]
-            for storage, offset in zip(self._call.storages, inputs["offsets"], strict=True)
-            if storage.n_bytes
-        ]
 
     def _targets_of(self, outputs: dict[str, Any], slot: int) -> list[torch.Tensor]:
         start = slot * outputs["slot_bytes"]
@@ -214,7 +193,7 @@ class TimedCalls:
                     os.close(descriptor)
                 return {"outcome": "untimed", "detail": str(error)}
             self._timed.turn()  # the host's pace, and what a first call without the observer sets up
-            return {"outcome": "timed"}
+            return {"outcome": "timed", "floor_s": self._timed.floor()}
         timed = self._timed
         assert timed is not None
         if step == "turn":

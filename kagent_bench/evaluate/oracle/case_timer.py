@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from kagent_bench.evaluate.arena import GUARD_BYTES
 from kagent_bench.evaluate.oracle import reference
 from kagent_bench.evaluate.oracle.rounds import Round
 from kagent_bench.evaluate.oracle.targets import Targets
@@ -21,7 +20,7 @@ from kagent_bench.evaluate.timing.plan import (
     MOST_SLOTS,
     UNRECORDED_CALLS,
     TimingPlan,
-    places,
+    held,
     plan,
 )
 from kagent_bench.evaluate.timing.shared_memory import BufferPool, CannotShare, SharedBuffer
@@ -86,13 +85,10 @@ class CaseTimer:
 
     def _prepare(self) -> None:
         case = self._case
-        self._places = [self._place() for _ in range(places(case.input_bytes))]
-        self._targets = [[_bytes_of(storage) for storage in place] for place in self._places]
-        self._storages = self._places[0]
-        first = torch.empty(self._contents.slot_bytes, dtype=torch.uint8, device=self._device)
-        self._contents.draw(first, 1, -1)
-        for target, source in zip(self._targets[0], self._contents.views(first, 0), strict=True):
-            target.copy_(source)
+        # Both sides read the same memory: where inputs lie decides about several percent of a short kernel's time.
+        self._live = self._share("live", self._contents.slot_bytes)
+        self._storages = self._typed(self._live.flat, 0)
+        self._contents.draw(self._live.flat, 1, -1)
         try:
             outcome = reference.run(self._operator, case, self._storages)
         except reference.ReferenceFailed as error:
@@ -103,7 +99,7 @@ class CaseTimer:
             raise Untimed(message)
         self._leaves = [(leaf.dtype, tuple(leaf.shape)) for leaf in outcome.leaves]
         self._output_offsets, self._output_bytes = lay_out_outputs(outcome.leaves)
-        args, kwargs = self._arguments(self._storages)
+        args, kwargs = self._arguments()
         flops = count_flops(self._operator, args, kwargs, outcome.value)
         self._work = work_of(case, self._semantics, outcome.leaves, flops)
         del outcome
@@ -126,16 +122,14 @@ class CaseTimer:
         """Make room for contents; what the candidate sees is a copy, so that what it writes there changes nothing."""
         n_bytes = slots * self._contents.slot_bytes
         self._private = torch.empty(n_bytes, dtype=torch.uint8, device=self._device)
-        self._slots = [self._contents.views(self._private, slot) for slot in range(slots)]
+        self._slots = self._private.view(slots, self._contents.slot_bytes)
 
-    def _place(self) -> tuple[torch.Tensor, ...]:
-        """Return memory for the inputs, between guard bands as the candidate's, so that both are aligned alike."""
-        return tuple(
-            torch.zeros(storage.n_bytes + 2 * GUARD_BYTES, dtype=torch.uint8, device=self._device)[
-                GUARD_BYTES : GUARD_BYTES + storage.n_bytes
-            ].view(getattr(torch, storage.dtype))
-            for storage in self._case.storages
-        )
+    def _typed(self, flat: torch.Tensor, slot: int) -> list[torch.Tensor]:
+        """Return the case's storages as a slot of a buffer holds them."""
+        return [
+            view.view(getattr(torch, storage.dtype))
+            for view, storage in zip(self._contents.views(flat, slot), self._case.storages, strict=True)
+        ]
 
     def _plan(self, most_slots: int) -> TimingPlan:
         slots = len(self._slots)
@@ -146,9 +140,9 @@ class CaseTimer:
         began = time.perf_counter()
         pilot = self._turn(self._operator, PILOT_CALLS, slots)
         wall = (time.perf_counter() - began) / (PILOT_CALLS + UNRECORDED_CALLS)
-        self._renewal_s = self._watch.repeated(lambda: self._renew(0, 0), PILOT_CALLS)
+        self._renewal_s = self._watch.repeated(lambda: self._renew(0), PILOT_CALLS)
         began = time.perf_counter()
-        self._renew(0, 0)
+        self._renew(0)
         self._renewal_host_s = time.perf_counter() - began
         return plan(
             pilot.device_s,
@@ -166,29 +160,17 @@ class CaseTimer:
             {"offset": offset, "dtype": str(dtype).removeprefix("torch."), "shape": list(shape)}
             for offset, (dtype, shape) in zip(self._output_offsets, self._leaves, strict=True)
         ]
+        slots = {"slot_bytes": self._contents.slot_bytes, "offsets": list(self._contents.offsets)}
         message = {
-            "inputs": {
-                "n_bytes": self._inputs.n_bytes,
-                "handle": self._inputs.handle,
-                "number": self._inputs.number,
-                "slot_bytes": self._contents.slot_bytes,
-                "offsets": list(self._contents.offsets),
-            },
-            "outputs": {
-                "n_bytes": self._outputs.n_bytes,
-                "handle": self._outputs.handle,
-                "number": self._outputs.number,
-                "slot_bytes": self._output_bytes,
-                "leaves": leaves,
-            },
+            "live": _described(self._live),
+            "inputs": {**_described(self._inputs), **slots},
+            "outputs": {**_described(self._outputs), "slot_bytes": self._output_bytes, "leaves": leaves},
             "calls": self.plan.calls,
-            "places": self.plan.places,
-            "held": places(self._output_bytes) - 1,
+            "held": held(self._output_bytes),
             "unrecorded": UNRECORDED_CALLS,
         }
-        descriptors = tuple(
-            buffer.descriptor for buffer in (self._inputs, self._outputs) if buffer.descriptor is not None
-        )
+        buffers = (self._live, self._inputs, self._outputs)
+        descriptors = tuple(buffer.descriptor for buffer in buffers if buffer.descriptor is not None)
         return {"plan": asdict(self.plan), "invitation": message}, descriptors
 
     def fill(self, turn: int) -> None:
@@ -231,18 +213,14 @@ class CaseTimer:
 
     def eager_call(self) -> Callable[[], Any]:
         """Return eager's call on contents that were drawn."""
-        args, kwargs = self._arguments(self._storages)
-        self._renew(0, 0)
+        args, kwargs = self._arguments()
+        self._renew(0)
         return lambda: self._operator(*args, **kwargs)
 
     # --- steps ------------------------------------------------------------------------------------------------
 
     def _turn(self, operator: Callable[..., Any], calls: int, slots: int) -> Any:
-        arguments = [self._arguments(place) for place in self._places]
-
-        def call(index: int) -> Any:
-            args, kwargs = arguments[index % len(arguments)]
-            return operator(*args, **kwargs)
+        args, kwargs = self._arguments()
 
         def keep(_: int, value: Any) -> None:
             for offset, leaf in zip(self._output_offsets, reference.tensors_in(value), strict=False):
@@ -253,22 +231,20 @@ class CaseTimer:
             return self._watch.turn(
                 calls,
                 unrecorded=UNRECORDED_CALLS,
-                renew=lambda index: self._renew(index, index % slots),
-                call=call,
+                renew=lambda index: self._renew(index % slots),
+                call=lambda _: operator(*args, **kwargs),
                 keep=keep,
-                held=places(self._output_bytes) - 1,
+                held=held(self._output_bytes),
             )
 
-    def _arguments(self, storages: Sequence[torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
-        build = partial(reference.build, storages=storages, device=self._device, wide=False)
+    def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        build = partial(reference.build, storages=self._storages, device=self._device, wide=False)
         return [build(value) for value in self._case.args], {
             name: build(value) for name, value in self._case.kwargs
         }
 
-    def _renew(self, index: int, slot: int) -> None:
-        targets = self._targets[index % len(self._targets)]
-        for target, source in zip(targets, self._slots[slot], strict=True):
-            target.copy_(source)
+    def _renew(self, slot: int) -> None:
+        self._live.flat[: self._contents.slot_bytes].copy_(self._slots[slot])
 
     def _draw_all(self, slots: int, turn: int) -> None:
         self._contents.draw(self._private, slots, turn)
@@ -276,12 +252,7 @@ class CaseTimer:
         self._inputs.flat[:n_bytes].copy_(self._private[:n_bytes])
 
     def _compare(self, drawn_slot: int, output_slot: int) -> str | None:
-        fresh = [
-            view.view(storage.dtype) if storage.numel() else storage
-            for view, storage in zip(
-                self._contents.views(self._private, drawn_slot), self._storages, strict=True
-            )
-        ]
+        fresh = self._typed(self._private, drawn_slot)
         eager = reference.run(self._operator, self._case, fresh)
         exact = self._exact(fresh, eager)
         drawn = Round(name="timed", storages=(), on_device=tuple(fresh), eager=eager, exact=exact)
@@ -335,8 +306,8 @@ class CaseTimer:
             torch.cuda.synchronize(self._device)
 
 
-def _bytes_of(storage: torch.Tensor) -> torch.Tensor:
-    return storage.view(torch.uint8) if storage.numel() else torch.empty(0, dtype=torch.uint8)
+def _described(buffer: SharedBuffer) -> dict[str, Any]:
+    return {"n_bytes": buffer.n_bytes, "handle": buffer.handle, "number": buffer.number}
 
 
 def _as(flat: torch.Tensor, dtype: torch.dtype, shape: Sequence[int]) -> torch.Tensor:

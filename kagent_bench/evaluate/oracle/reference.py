@@ -86,7 +86,8 @@ def run(
 def build(value: Value, storages: Sequence[torch.Tensor], device: torch.device, *, wide: bool) -> Any:
     """Return the argument that a value stands for, with tensors looking at the given storages."""
     if isinstance(value, TensorSpec):
-        return torch.as_strided(storages[value.storage], value.shape, value.stride, value.offset)
+        storage = storages[value.storage]
+        return torch.as_strided(storage, value.shape, value.stride, storage.storage_offset() + value.offset)
     if isinstance(value, SymbolSpec):
         return _symbol(value, device, wide=wide)
     if isinstance(value, tuple):

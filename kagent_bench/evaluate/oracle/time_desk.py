@@ -77,7 +77,6 @@ class TimeDesk:
         if self._watch is None:
             self._watch = Stopwatch(device)
             self._floor_s = self._watch.floor()
-            self._floor_s = self._watch.floor()
         try:
             self._timer = CaseTimer(case, operator, semantics, self._settings, self._watch, self._pool)
         except Untimed as why:

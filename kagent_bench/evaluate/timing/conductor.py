@@ -100,7 +100,7 @@ class Conductor:
         plan = opened["plan"]
         try:
             request = {"time": "open", "invitation": opened["invitation"]}
-            self._candidate(candidate, request, deadline, descriptors)
+            floor_s = self._candidate(candidate, request, deadline, descriptors).get("floor_s")
         finally:
             close_quietly(*descriptors)
         samples, host = self._turns(candidate, plan, deadline)
@@ -117,6 +117,7 @@ class Conductor:
                 **facts["facts"],
                 "candidate_s": samples,
                 "candidate_host_s": statistics.median(host),
+                "candidate_floor_s": floor_s if _is_duration(floor_s) else 0.0,
                 "external_s": bursts[0],
                 "external_calls": plan["burst_calls"],
                 "first_s": first_s,

@@ -10,39 +10,33 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-CALLS_PER_TURN = 6
-"""Recorded calls between two changes of sides: enough to make changing cheap, few enough to share the weather."""
-SHORT_CALLS_PER_TURN = 16
-"""The same for short kernels, whose relative spread is larger and whose calls are cheap."""
-SHORT_S = 12e-6
-"""Device time under which a kernel counts as short."""
 UNRECORDED_CALLS = 2
 """Calls at the start of each turn that are run and dropped: they warm what the other side's turn displaced."""
 FEWEST_CALLS = 2
-MOST_SLOTS = SHORT_CALLS_PER_TURN + UNRECORDED_CALLS
-"""Sets of contents that a turn needs at most."""
 FEWEST_TURNS = 8
 """Turns without which an interval at 95 % would be the whole range."""
-USUAL_TURNS = 12
-MOST_TURNS = 16
-"""Also the turns that a short kernel gets, if time allows."""
-PLACED_BYTES = 256 << 20
-"""Memory for a side's inputs in several places; large inputs lie everywhere by themselves."""
-MOST_PLACES = 8
-TARGET_HALF_WIDTH = 0.003
-"""Wanted half width of the interval of the ratio: 0.3 %."""
-BUDGET_S = 0.026
-"""Device time for the turns of both sides of a case that moves up to ``BUDGET_BYTES``."""
+FEWEST_SAMPLES = 48
+"""Recorded calls of each side, if time allows."""
+MOST_SAMPLES = 96
+MOST_SLOTS = MOST_SAMPLES // FEWEST_TURNS + UNRECORDED_CALLS
+"""Sets of contents that a turn needs at most."""
+JITTER_S = 0.15e-6
+"""Spread of single event pairs around whatever kernel; ``tests/benchmarks/aa.py`` shows its effect."""
+TARGET_SPREAD = 0.004
+"""Wanted standard deviation of the ratio."""
+HELD_BYTES = 256 << 20
+"""Memory for outputs that are held a while, so that those of the next calls lie elsewhere."""
+MOST_HELD = 7
+BUDGET_S = 0.03
+"""Time for the turns of both sides of a case that reads up to ``BUDGET_BYTES``."""
 BUDGET_BYTES = 16 << 20
 """Input bytes up to which the budget holds; above, it grows in proportion."""
 BURST_S = 0.012
 """Least duration of the burst: the supervisor's clock reads it to a few percent."""
 FEWEST_BURST_CALLS = 4
 MOST_BURST_CALLS = 1000
-_MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
-"""Standard error of a median over that of a mean, of normal samples."""
-_QUANTILE = 1.96
-"""Of the normal distribution, two-sided 95 %."""
+_MIDMEAN_EFFICIENCY = 1.1
+"""Standard error of an interquartile mean over that of a mean, of normal samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +49,6 @@ class TimingPlan:
     """Recorded calls per turn."""
     burst_calls: int
     """Calls of the burst."""
-    places: int
-    """Sets of memory that a side's inputs lie in, one call after the other: where memory lies decides about several
-    percent of a short kernel's time, alike in no two processes."""
 
     @property
     def slots(self) -> int:
@@ -78,32 +69,24 @@ def plan(
         most_slots: sets of contents that fit into memory, at least ``FEWEST_CALLS + UNRECORDED_CALLS``.
     """
     middle = statistics.median(pilot_s)
+    spread = max(_spread(pilot_s), JITTER_S) / middle
+    wanted = 2 * (_MIDMEAN_EFFICIENCY * spread / TARGET_SPREAD) ** 2
+    wanted = min(max(wanted, FEWEST_SAMPLES), MOST_SAMPLES)
     budget_s = BUDGET_S * max(1.0, input_bytes / BUDGET_BYTES)
-    one_s = call_wall_s * n_sides
-    short = middle < SHORT_S
-    calls = SHORT_CALLS_PER_TURN if short else CALLS_PER_TURN
-    calls = min(
-        calls, most_slots - UNRECORDED_CALLS, int(budget_s / (FEWEST_TURNS * one_s)) - UNRECORDED_CALLS
-    )
-    calls = max(calls, FEWEST_CALLS)
-    spread = _spread(pilot_s) / middle if middle > 0 else 0.0
-    wanted = 2 * (_QUANTILE * _MEDIAN_EFFICIENCY * spread / TARGET_HALF_WIDTH) ** 2
-    affordable = budget_s / (one_s * (calls + UNRECORDED_CALLS))
-    turns = max(wanted / calls, MOST_TURNS if short else USUAL_TURNS)
-    turns = int(min(turns, affordable, MOST_TURNS))
+    affordable = budget_s / (FEWEST_TURNS * n_sides * call_wall_s) - UNRECORDED_CALLS
+    calls = int(min(math.ceil(wanted / FEWEST_TURNS), affordable, most_slots - UNRECORDED_CALLS))
     per_call_s = max(middle, call_wall_s / 4)
     burst = math.ceil(BURST_S / per_call_s)
     return TimingPlan(
-        turns=max(turns, FEWEST_TURNS),
-        calls=calls,
-        places=places(input_bytes),
+        turns=FEWEST_TURNS,
+        calls=max(calls, FEWEST_CALLS),
         burst_calls=min(max(burst, FEWEST_BURST_CALLS), MOST_BURST_CALLS),
     )
 
 
-def places(input_bytes: int) -> int:
-    """Return in how many places of memory each side's inputs lie by turns."""
-    return max(1, min(MOST_PLACES, PLACED_BYTES // max(1, input_bytes)))
+def held(output_bytes: int) -> int:
+    """Return of how many calls the outputs are held: where memory lies decides about a short kernel's time."""
+    return min(MOST_HELD, HELD_BYTES // max(1, output_bytes))
 
 
 def _spread(samples: Sequence[float]) -> float:

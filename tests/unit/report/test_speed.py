@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kagent_bench.model.timing import EAGER, HOST_METHOD
-from kagent_bench.report.speed import Finding, Ratio, finding_of, ratio_of, speed_of
+from kagent_bench.report.speed import (
+    MOST_FLOOR_DIFFERENCE_S,
+    Finding,
+    Ratio,
+    finding_of,
+    midmean,
+    ratio_of,
+    speed_of,
+)
 from tests.timings import CALLS, TURNS, samples, timing
 
 RUNS = 200
@@ -77,17 +84,43 @@ def test_few_turns_give_a_wide_interval(turns: int) -> None:
     assert ratio is not None
     assert ratio.low <= ratio.value <= ratio.high
     if turns < 6:  # 2 of 2 ** 5 sign patterns are more than 5 %
-        logarithms = [math.log(sorted(b)[CALLS // 2 - 1 : CALLS // 2 + 1][0]) for b in second]
-        assert len(logarithms) == turns
-        assert ratio.low == pytest.approx(min(_turn_ratios(first, second)))
+        ratios = [midmean(b) / midmean(a) for a, b in zip(first, second, strict=True)]
+        assert ratio.low == pytest.approx(min(ratios))
+        assert ratio.high == pytest.approx(max(ratios))
 
 
-def _turn_ratios(first: object, second: object) -> list[float]:
-    import statistics
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([5.0], 5.0), ([1.0, 3.0], 2.0), ([1.0, 2.0, 9.0], 3.0), ([1, 2, 3, 4], 2.5), ([9, 1, 1, 2, 2], 1.7)],
+)
+def test_the_middle_half_is_averaged(values: list[float], expected: float) -> None:
+    """The outermost of the middle half count in part: of three, half of the outer ones."""
+    assert pytest.approx(expected) == midmean(values)
 
-    assert isinstance(first, tuple)
-    assert isinstance(second, tuple)
-    return [statistics.median(b) / statistics.median(a) for a, b in zip(first, second, strict=True)]
+
+@pytest.mark.parametrize(
+    ("candidate_floor_s", "counted_s"),
+    [
+        (0.0, 0.0),
+        (3.1e-6, 0.1e-6),
+        (2.9e-6, -0.1e-6),
+        (9e-6, MOST_FLOOR_DIFFERENCE_S),
+        (1e-6, -MOST_FLOOR_DIFFERENCE_S),
+    ],
+)
+def test_what_the_two_clocks_read_too_much_falls_out(candidate_floor_s: float, counted_s: float) -> None:
+    """What the candidate's clock reads more for an empty kernel is taken off its samples, within bounds."""
+    made = timing(10e-6, 10e-6, spread=0.0, candidate_floor_s=candidate_floor_s)
+    speed = speed_of(made)
+    assert speed.ratio is not None
+    assert pytest.approx(10e-6 - counted_s) == speed.candidate_s
+    assert pytest.approx(10e-6 / (10e-6 - counted_s)) == speed.ratio.value
+
+
+def test_no_time_becomes_negative() -> None:
+    """A kernel that launches nothing is quick, not quicker than nothing."""
+    speed = speed_of(timing(1e-9, 10e-6, spread=0.0, candidate_floor_s=3.3e-6))
+    assert 0 < speed.candidate_s
 
 
 def test_nothing_timed_is_nothing() -> None:

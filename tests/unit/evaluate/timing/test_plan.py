@@ -11,12 +11,12 @@ from kagent_bench.evaluate.timing.plan import (
     BURST_S,
     FEWEST_CALLS,
     FEWEST_TURNS,
+    HELD_BYTES,
     MOST_BURST_CALLS,
-    MOST_PLACES,
-    MOST_TURNS,
-    PLACED_BYTES,
+    MOST_HELD,
+    MOST_SAMPLES,
     UNRECORDED_CALLS,
-    places,
+    held,
     plan,
 )
 
@@ -35,8 +35,8 @@ def test_every_plan_can_be_carried_out(
     made = plan(
         pilot_s, call_wall_s=call_wall_s, input_bytes=input_bytes, n_sides=n_sides, most_slots=most_slots
     )
-    assert FEWEST_TURNS <= made.turns <= MOST_TURNS
-    assert FEWEST_CALLS <= made.calls
+    assert FEWEST_TURNS == made.turns
+    assert FEWEST_CALLS <= made.calls <= MOST_SAMPLES / FEWEST_TURNS
     assert made.slots <= most_slots
     assert 1 <= made.burst_calls <= MOST_BURST_CALLS
 
@@ -54,11 +54,13 @@ def _seconds(made: object) -> float:
     return float(turns * slots * 2 * 1e-4)
 
 
-def test_noise_asks_for_more_turns() -> None:
-    """What spreads is repeated."""
+def test_noise_asks_for_more_calls() -> None:
+    """What spreads is repeated; what is short spreads in proportion."""
     steady = plan([5e-5] * 6, call_wall_s=6e-5, input_bytes=0, n_sides=2, most_slots=64)
     noisy = plan([4e-5, 5e-5, 6e-5, 7e-5], call_wall_s=6e-5, input_bytes=0, n_sides=2, most_slots=64)
-    assert steady.turns < noisy.turns
+    short = plan([5e-6] * 6, call_wall_s=6e-5, input_bytes=0, n_sides=2, most_slots=64)
+    assert steady.calls < noisy.calls
+    assert steady.calls < short.calls
 
 
 def test_the_burst_is_long_enough_to_be_read() -> None:
@@ -67,8 +69,9 @@ def test_the_burst_is_long_enough_to_be_read() -> None:
     assert BURST_S <= made.burst_calls * 1e-4 < 2 * BURST_S
 
 
-def test_large_inputs_need_no_places() -> None:
-    """Small inputs lie in many places, large ones in one."""
-    assert MOST_PLACES == places(1024)
-    assert 1 == places(PLACED_BYTES)
-    assert 1 == places(PLACED_BYTES * 9)
+def test_large_outputs_are_not_held() -> None:
+    """Small outputs are held for some calls, large ones are given back at once."""
+    assert MOST_HELD == held(1024)
+    assert MOST_HELD == held(0)
+    assert 1 == held(HELD_BYTES)
+    assert 0 == held(HELD_BYTES + 1)
