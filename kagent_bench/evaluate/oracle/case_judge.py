@@ -338,11 +338,10 @@ class CaseJudge:
 
     def _check_repeat(self, actual: list[torch.Tensor]) -> Finding | None:
         assert self._round is not None
-        values = [_bytes(tensor.contiguous()) for tensor in actual]
         if self._first_values is None:
-            self._first_values = values
+            self._first_values = [_bytes(tensor) for tensor in actual]
         elif self._round.name == REPEAT:
-            self.tally.deterministic = values == self._first_values
+            self.tally.deterministic = [_bytes(tensor) for tensor in actual] == self._first_values
         return None
 
     def _check_work(self, reply: dict[str, Any]) -> Finding | None:

@@ -43,10 +43,10 @@ FEW_SPECIALS = 2
 """Number of special elements where one of them reaches a whole row of outputs."""
 
 
-def generator(seed: bytes, case_id: str, round_index: int) -> torch.Generator:
-    """Return a generator seeded from HMAC-SHA256(seed, case, round)."""
+def generator(seed: bytes, case_id: str, round_index: int, device: str = "cpu") -> torch.Generator:
+    """Return a generator seeded from HMAC-SHA256(seed, case, round); its device decides about the values, too."""
     mac = hmac.new(seed, f"{case_id}:{round_index}".encode(), hashlib.sha256).digest()
-    return torch.Generator().manual_seed(int.from_bytes(mac[:8], "little") >> 1)
+    return torch.Generator(device).manual_seed(int.from_bytes(mac[:8], "little") >> 1)
 
 
 def rounds_of(case: Case, semantics: Semantics, n_rounds: int) -> tuple[str, ...]:
@@ -66,13 +66,17 @@ def rounds_of(case: Case, semantics: Semantics, n_rounds: int) -> tuple[str, ...
 def draw(
     case: Case, semantics: Semantics, round_name: str, source: torch.Generator
 ) -> tuple[torch.Tensor, ...]:
-    """Return one flat tensor of shape [numel] per storage of the case, on the CPU.
+    """Return one flat tensor of shape [numel] per storage of the case.
+
+    They are drawn on the source's device; values that are computed from others are on the CPU, with all others.
 
     Raises:
         ReferenceFailed: values that are computed from others cannot be, from those of this round.
     """
     drawn = _draw_all(case, semantics, round_name, source)
-    compute_values(case, drawn)
+    if case.computed:
+        drawn = tuple(storage.cpu() for storage in drawn)
+        compute_values(case, drawn)
     return drawn
 
 
@@ -114,7 +118,7 @@ def _specials_go_to(case: Case, semantics: Semantics, source: torch.Generator) -
         return frozenset(floats)
     if dict(case.kwargs).get("beta") == 0:
         return frozenset(floats[:1])
-    return frozenset([floats[int(torch.randint(0, len(floats), (), generator=source))]])
+    return frozenset([floats[int(_integers(0, len(floats), (), source))]])
 
 
 def _only_integers(case: Case) -> bool:
@@ -140,15 +144,15 @@ def _draw_storage(
     rule = storage.rule
     if isinstance(rule, LiteralValues):
         if not rule.data:
-            return torch.empty(0, dtype=dtype)
-        literal = torch.frombuffer(bytearray(rule.data), dtype=torch.uint8).view(dtype)
+            return torch.empty(0, dtype=dtype, device=source.device)
+        literal = torch.frombuffer(bytearray(rule.data), dtype=torch.uint8).view(dtype).to(source.device)
         if round_name != ROUNDS[0] and semantics.elementwise and not dtype.is_floating_point:
-            return literal[torch.randperm(storage.numel, generator=source)]
+            return literal[torch.randperm(storage.numel, generator=source, device=source.device)]
         return literal
     if isinstance(rule, IntegerValues):
         if dtype is torch.bool:
-            return torch.randint(rule.low, rule.high + 1, (storage.numel,), generator=source).to(dtype)
-        return torch.randint(rule.low, rule.high + 1, (storage.numel,), generator=source, dtype=dtype)
+            return _integers(rule.low, rule.high + 1, (storage.numel,), source).to(dtype)
+        return _integers(rule.low, rule.high + 1, (storage.numel,), source, dtype)
     shape: Sequence[int] = (storage.numel, 2) if dtype.is_complex else (storage.numel,)
     part = dtype.to_real() if dtype.is_complex else dtype
     values = _draw_floats(shape, rule.low, rule.high, round_name, semantics, part, source).to(part)
@@ -168,8 +172,8 @@ def _draw_floats(
         return _wide(shape, source)
     if round_name == "integers":
         bound = INTEGER_BOUND.get(dtype, DEFAULT_INTEGER_BOUND)
-        return torch.randint(-bound, bound + 1, tuple(shape), generator=source).double()
-    nominal = low + (high - low) * torch.rand(tuple(shape), generator=source, dtype=torch.float64)
+        return _integers(-bound, bound + 1, shape, source).double()
+    nominal = low + (high - low) * _fractions(shape, source)
     if round_name == "special":
         return _strew(nominal, semantics.specials, source)
     if round_name == "late_wide":
@@ -181,8 +185,8 @@ def _draw_floats(
 
 def _wide(shape: Sequence[int], source: torch.Generator) -> torch.Tensor:
     low, high = WIDE_DECADES
-    exponent = low + (high - low) * torch.rand(tuple(shape), generator=source, dtype=torch.float64)
-    sign = torch.randint(0, 2, tuple(shape), generator=source).double() * 2 - 1
+    exponent = low + (high - low) * _fractions(shape, source)
+    sign = _integers(0, 2, shape, source).double() * 2 - 1
     return sign * torch.pow(10.0, exponent)
 
 
@@ -190,11 +194,22 @@ def _strew(values: torch.Tensor, specials: Specials, source: torch.Generator) ->
     flat = values.flatten()
     n_total = flat.numel()
     n_special = max(1, int(n_total * SPECIAL_SHARE)) if specials.dense else min(FEW_SPECIALS, n_total)
-    places = torch.randperm(n_total, generator=source)[:n_special]
-    choices = torch.tensor(specials.values, dtype=torch.float64)
-    picked = torch.randint(0, len(choices), (len(places),), generator=source)
-    flat[places] = choices[picked]
+    places = torch.randperm(n_total, generator=source, device=source.device)[:n_special]
+    choices = torch.tensor(specials.values, dtype=torch.float64, device=source.device)
+    flat[places] = choices[_integers(0, len(choices), (len(places),), source)]
     if not specials.dense and n_total:
         sharp = choices[~torch.isfinite(choices)]
-        flat[places[0]] = sharp[torch.randint(0, len(sharp), (), generator=source)]
+        flat[places[0]] = sharp[_integers(0, len(sharp), (), source)]
     return flat.view(values.shape)
+
+
+def _fractions(shape: Sequence[int], source: torch.Generator) -> torch.Tensor:
+    """Return float64 values of [0, 1)."""
+    return torch.rand(tuple(shape), generator=source, device=source.device, dtype=torch.float64)
+
+
+def _integers(
+    low: int, end: int, shape: Sequence[int], source: torch.Generator, dtype: torch.dtype = torch.int64
+) -> torch.Tensor:
+    """Return whole numbers of [low, end)."""
+    return torch.randint(low, end, tuple(shape), generator=source, device=source.device, dtype=dtype)

@@ -50,7 +50,7 @@ class Round:
 
     name: str
     storages: tuple[torch.Tensor, ...]
-    """On the CPU, as drawn."""
+    """On the CPU."""
     on_device: tuple[torch.Tensor, ...]
     eager: reference.Outcome
     exact: reference.Outcome | None
@@ -86,15 +86,17 @@ class RoundMaker:
             MemoryError: they do not fit.
         """
         drawn_as = inputs.ROUNDS[0] if name == REPEAT else name
-        source = inputs.generator(self._settings.seed, self._case.id, inputs.ROUNDS.index(drawn_as))
-        storages = inputs.draw(self._case, self._semantics, drawn_as, source)
-        on_device = tuple(storage.to(self._settings.device) for storage in storages)
+        number, device = inputs.ROUNDS.index(drawn_as), self._settings.device
+        source = inputs.generator(self._settings.seed, self._case.id, number, device)
+        drawn = inputs.draw(self._case, self._semantics, drawn_as, source)
+        storages = tuple(storage.cpu() for storage in drawn)
+        on_device = tuple(storage.to(device) for storage in drawn)
         eager = reference.run(self._operator, self._case, on_device)
         # A device's own integer arithmetic may be wrong (CUDA's 64-bit remainder); the CPU's is the reference.
         discrete = not any(_is_continuous(item) for item in (*storages, *eager.leaves))
         exact = self._exact(storages if discrete else on_device, eager)
         if discrete and exact is not None:
-            exact = exact.on(self._settings.device)
+            exact = exact.on(device)
         return Round(name=name, storages=storages, on_device=on_device, eager=eager, exact=exact)
 
     def _exact(self, storages: Sequence[torch.Tensor], eager: reference.Outcome) -> reference.Outcome | None:
