@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.config.environment import cache_root, process_environment
+from kagent_bench.errors import UsageError
 from kagent_bench.evaluate.candidate_process import CandidateLimits
 from kagent_bench.evaluate.compile_check import CompileServer
 from kagent_bench.evaluate.processes import ForkServer, Oracle, looks_like_gpu_machine
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from kagent_bench.config.schema import Settings
+    from kagent_bench.config.schema import EvaluateSettings, Settings
 
 REFERENCE_TIMEOUT_S = 300.0
 """Seconds for the references of one round; a case whose own reference takes longer is not judged."""
@@ -43,6 +44,9 @@ class Session:
             settings: the resolved settings.
             secret_paths: files and folders that candidates must not reach, besides the caches.
             times: whether cases that passed are timed, if the settings and the machine allow.
+
+        Raises:
+            UsageError: the devices that are asked for contradict each other.
         """
         self._settings = settings
         self._secret_paths = [*secret_paths, cache_root()]
@@ -52,7 +56,7 @@ class Session:
         self._oracles: dict[int, Oracle] = {}
         self._supervisors: dict[int, Supervisor] = {}
         self._lock = threading.Lock()
-        self._devices: tuple[str, ...] = settings.evaluate.devices or (settings.evaluate.device,)
+        self._devices = _devices(settings.evaluate)
         self._server: ForkServer | None = None
         self._compile_server: CompileServer | None = None
         self.machine: dict[str, Any] = {}
@@ -208,3 +212,20 @@ class Session:
             self._oracles[worker] = oracle
         oracle.greet()
         return oracle
+
+
+def _devices(evaluate: EvaluateSettings) -> tuple[str, ...]:
+    """Return the devices to judge on, as they are asked for."""
+    several = evaluate.devices
+    if not several:
+        return (evaluate.device,)
+    wrong = None
+    if evaluate.device != "auto":
+        wrong = f"--devices {','.join(several)} and --device {evaluate.device} contradict each other"
+    elif len(set(several)) < len(several) or ("all" in several and len(several) > 1):
+        wrong = f"--devices {','.join(several)} names a device twice"
+    elif len({name.partition(":")[0] for name in several}) > 1:
+        wrong = f"--devices {','.join(several)} names devices of different kinds, whose times do not compare"
+    if wrong:
+        raise UsageError(wrong, hint="name each device once, all of one kind, or give --device alone")
+    return several
