@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from kagent_bench.model.python_text import parse_python
+
 MANIFEST = "EAGER"
 """Name of the literal."""
 MAX_NAMES = 10_000
@@ -17,8 +19,8 @@ MAX_NAMES = 10_000
 def declared_eager(source: bytes) -> tuple[str, ...]:
     """Return the nodes and operators that a kernel file declares as eager; nothing where it has no such literal."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        tree = parse_python(source)
+    except SyntaxError:
         return ()
     found: tuple[str, ...] = ()
     for statement in tree.body:

@@ -11,6 +11,8 @@ import builtins
 import symtable
 from dataclasses import dataclass, field
 
+from kagent_bench.model.python_text import parse_python
+
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -40,7 +42,7 @@ class Merged:
         Raises:
             NotMergeable: the file does more at its top than to define and import.
         """
-        tree = ast.parse(source)
+        tree = parse_python(source)
         table = symtable.symtable(source, "kernel", "exec")
         statements = [_Statement.read(item, source) for item in tree.body if not _is_idle(item)]
         defined = {item.name for item in statements if item.name}

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from kagent_bench.errors import UsageError
+from kagent_bench.model.python_text import parse_python
 
 NEEDED = ("Model", "get_inputs")
 """What a file of KernelBench defines; ``get_init_inputs`` too, where the model takes any."""
@@ -106,8 +107,8 @@ def find_target(text: str) -> Target:
 def _defines(path: Path) -> bool:
     """Return whether a file has what KernelBench asks for, without running it."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError, ValueError) as error:
+        tree = parse_python(path.read_bytes())
+    except SyntaxError as error:
         message = f"{path} is no Python file: {error}"
         raise UsageError(message, hint="name a Python file, or module:callable") from error
     kinds = (ast.ClassDef, ast.FunctionDef)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass
 from enum import Enum
 
 from kab_kernelagent.code.fences import Block, find_blocks
 from kab_kernelagent.code.names import UPSTREAM_NAME, export_as, exports, with_imports
 from kab_kernelagent.code.patch import apply_patch, looks_like_patch
+from kagent_bench.model.python_text import parse_python
 
 _MODULE_CLASS = "ModelNew"
 """KernelBench's name for a module's replacement."""
@@ -172,11 +171,7 @@ def _has_entry(source: str, wanted: str) -> bool:
 
 def _error(source: str) -> SyntaxError | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape in a model's string is its own affair
-            ast.parse(source)
+        parse_python(source)
     except SyntaxError as error:
         return error
-    except (ValueError, RecursionError, MemoryError) as error:
-        return SyntaxError(str(error))
     return None

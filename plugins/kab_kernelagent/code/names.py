@@ -6,6 +6,8 @@ import ast
 import io
 import tokenize
 
+from kagent_bench.model.python_text import parse_python
+
 UPSTREAM_NAME = "kernel_function"
 """What the public KernelAgent calls the function; accepted like ours."""
 _IMPORTS = {
@@ -33,7 +35,7 @@ def export_as(source: str, wanted: str) -> str:
         source: Valid Python.
         wanted: The name that the file must export.
     """
-    tree = ast.parse(source)
+    tree = parse_python(source)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if wanted in functions or _assigns(tree, wanted):
         return source
@@ -43,7 +45,7 @@ def export_as(source: str, wanted: str) -> str:
 
 def exports(source: str, wanted: str) -> bool:
     """Return whether the source, valid Python, binds the name at its top level."""
-    tree = ast.parse(source)
+    tree = parse_python(source)
     return _assigns(tree, wanted) or any(
         isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == wanted for node in tree.body
     )
@@ -51,7 +53,7 @@ def exports(source: str, wanted: str) -> bool:
 
 def with_imports(source: str) -> str:
     """Return the source with the usual imports that it uses and lacks."""
-    tree = ast.parse(source)
+    tree = parse_python(source)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     lines = [line for name, line in _IMPORTS.items() if name in used and name not in _bound(tree)]
     if not lines:
