@@ -101,6 +101,11 @@ def evaluate_selection(
                     str(name): KernelFile(path=str(kernel.path), sha256=kernel.sha256)
                     for name, kernel in found.items()
                 },
+                spending={
+                    str(item.operator): spent.to_json()
+                    for item in selection.operators
+                    if (spent := kernels.spending(item.operator)) is not None
+                },
                 warnings=kernels.warnings,
                 notes=selection.notes,
             )

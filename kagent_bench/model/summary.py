@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kagent_bench.model.json_values import json_value
 from kagent_bench.model.record import SCHEMA_VERSION, CaseRecord
 from kagent_bench.model.verdict import FINE, OperatorVerdict
+
+if TYPE_CHECKING:
+    from kagent_bench.model.spending import Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,8 @@ class OperatorSummary:
     device: str
     coverage: Mapping[str, float] = field(default_factory=dict)
     """Of a judged module: share of ``operators``, ``flops`` and ``bytes`` that runs in authored kernels."""
+    spending: Spending | None = None
+    """What language models took to write the kernel, failed attempts at it included; None where unknown."""
     kernel_sha256: str | None
     """None where there is no kernel."""
     kernel_path: str | None
@@ -71,7 +76,8 @@ class RunSummary:
     """What ``run.json`` holds: settings with origins, versions, device, suite, times, command, notes; the
     selection as counts; and the run folder as ``folder`` (as it was given) and ``name``."""
     scores: Mapping[str, Any]
-    """``ours`` (whole selection and attempted only), ``backendbench``, ``verdicts`` and ``statuses`` counts."""
+    """``ours`` (whole selection and attempted only), ``backendbench``, ``verdicts`` and ``statuses`` counts, and
+    ``spending`` (None where no language model wrote)."""
     operators: tuple[OperatorSummary, ...]
     """In the order of the selection."""
     cases: tuple[CaseRecord, ...]

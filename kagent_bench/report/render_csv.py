@@ -55,6 +55,12 @@ OWN_COLUMNS = (
     "filtered_cases",
     "nan_count",
     "backendbench_is_correct",
+    "model_calls",
+    "model_failed_calls",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cached",
+    "cost_usd",
     "kernel_sha256",
     "kernel_path",
 )
@@ -147,8 +153,21 @@ def _operator_row(item: OperatorSummary) -> dict[str, object]:
         "filtered_cases": counts["filtered"],
         "nan_count": item.nan_count,
         "backendbench_is_correct": theirs["is_correct"],
+        **_spending(item),
         "kernel_sha256": item.kernel_sha256,
         "kernel_path": item.kernel_path,
+    }
+
+
+def _spending(item: OperatorSummary) -> dict[str, object]:
+    spent = item.spending
+    return {
+        "model_calls": None if spent is None else spent.calls,
+        "model_failed_calls": None if spent is None else spent.failed_calls,
+        "tokens_in": None if spent is None else spent.tokens_in,
+        "tokens_out": None if spent is None else spent.tokens_out,
+        "tokens_cached": None if spent is None else spent.tokens_cached,
+        "cost_usd": None if spent is None else spent.cost_usd,
     }
 
 

@@ -23,6 +23,7 @@ from kagent_bench.report.wording import (
     passed_of_judged,
     run_line,
     score_rows,
+    spending_cells,
     title,
     worst_error,
 )
@@ -96,6 +97,7 @@ def _operators(summary: RunSummary) -> list[str]:
     timed = not interpreted(summary)
     columns = ["operator", "verdict", "reason", "passed", "not judged", "skipped", "worst error"]
     columns += ["BackendBench says", "device"]
+    columns += ["calls", "tokens", "cost"] if summary.scores.get("spending") else []
     rows = []
     for item in summary.operators:
         row = [
@@ -109,6 +111,7 @@ def _operators(summary: RunSummary) -> list[str]:
             backendbench_says(item),
             markdown_text(item.device),
         ]
+        row += spending_cells(item) if summary.scores.get("spending") else ()
         light = percentage(item.speed_of_light_share)
         rows.append([*row, operator_speed(item), light] if timed else row)
     named = [*columns, "speedup", "speed of light"] if timed else columns

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kagent_bench.model.spending import total
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict
 from kagent_bench.report.backendbench import run_scores
 from kagent_bench.report.statistics import geometric_mean, perf_at_p, perf_curve, share
@@ -58,7 +59,18 @@ def scores(operators: Sequence[OperatorSummary], *, p: float = DEFAULT_P) -> dic
             "p": p,
         },
         "backendbench": run_scores(operators, p),
+        "spending": _spending(operators, correct=len(correct)),
         "verdicts": {verdict.value: verdicts[verdict] for verdict in OperatorVerdict},
         "statuses": {status.value: statuses[status.value] for status in CaseStatus},
         "cases": {name: statuses[name] for name in ("total", "strong", "weak", "filtered")},
     }
+
+
+def _spending(operators: Sequence[OperatorSummary], *, correct: int) -> dict[str, Any] | None:
+    """Return what language models took for the whole selection, failures included, and for each correct kernel."""
+    known = [item.spending for item in operators if item.spending is not None]
+    if not known:
+        return None
+    spent = total(known)
+    each = None if spent.cost_usd is None or not correct else spent.cost_usd / correct
+    return {**spent.to_json(), "operators": len(known), "cost_per_correct_usd": each}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.model.names import parse_name
 from kagent_bench.model.record import CaseRecord
+from kagent_bench.model.spending import Spending
 from kagent_bench.model.summary import OperatorSummary, RunSummary
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
 from kagent_bench.report.backendbench import operator_result
@@ -141,6 +142,7 @@ def _operator(run: RunFile, item: SelectedOperator, records: Sequence[CaseRecord
         timed=_timed(speeds),
         coverage=_coverage(records),
         device=run.device_label,
+        spending=_spending(run, item.op_name),
         kernel_sha256=kernel.sha256 if kernel else None,
         kernel_path=kernel.path if kernel else None,
     )
@@ -187,6 +189,11 @@ def _detail(
     return ""
 
 
+def _spending(run: RunFile, op_name: str) -> Spending | None:
+    stored = run.spending.get(op_name)
+    return None if stored is None else Spending.from_json(stored)
+
+
 def _counts(records: Sequence[CaseRecord], *, filtered: int) -> dict[str, int]:
     by_status = Counter(record.status for record in records)
     by_status[CaseStatus.SKIPPED] += filtered
@@ -203,7 +210,7 @@ def _counts(records: Sequence[CaseRecord], *, filtered: int) -> dict[str, int]:
 def _run_facts(run_dir: Path, run: RunFile) -> dict[str, Any]:
     """Return what ``run.json`` says, with the selection as counts: its cases are in the summary itself."""
     facts = run.to_json()
-    del facts["selection"], facts["kernels"]
+    del facts["selection"], facts["kernels"], facts["spending"]
     skipped: Counter[str] = Counter()
     for item in run.selection:
         skipped.update(item.skipped)

@@ -48,6 +48,13 @@ def score(value: float | None) -> str:
     return NOTHING if value is None or math.isnan(value) else f"{value:.2f}"
 
 
+def money(value: float | None) -> str:
+    """Write US dollars, to the hundredth of a cent below one dollar; ``unknown`` where a price is not known."""
+    if value is None:
+        return "unknown"
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
+
+
 def magnitude(value: float | None) -> str:
     """Write the size of an error: ``1.2e-07``; ``0`` only for exactly nothing."""
     if value is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kagent_bench.model.verdict import CaseStatus, OperatorVerdict
 from kagent_bench.report.speed import speed_of
@@ -10,6 +10,7 @@ from kagent_bench.report.units import (
     NOTHING,
     interval,
     magnitude,
+    money,
     part_of,
     percentage,
     ratio,
@@ -108,7 +109,36 @@ def score_rows(summary: RunSummary) -> list[tuple[str, str]]:
             ("BackendBench's performance score (failures count as 1.0)", score(theirs["performance"])),
             (f"BackendBench's perf@{theirs['p']:g} score", score(theirs["perf_at_p"])),
         ]
-    return rows
+    return rows + _spending_rows(summary)
+
+
+def _spending_rows(summary: RunSummary) -> list[tuple[str, str]]:
+    spent = summary.scores.get("spending")
+    if spent is None:
+        return []
+    failed = f" ({spent['failed_calls']} failed)" if spent["failed_calls"] else ""
+    tokens = f"{spent['tokens_in'] + spent['tokens_out']:,}"
+    return [
+        (f"language model: calls{failed}", f"{spent['calls']:,}"),
+        (f"language model: tokens ({spent['tokens_in']:,} in, {spent['tokens_cached']:,} cached)", tokens),
+        ("language model: cost", money(spent["cost_usd"])),
+        ("cost per correct kernel, failures included", cost_per_correct(spent)),
+    ]
+
+
+def cost_per_correct(spent: Mapping[str, Any]) -> str:
+    """Return what each correct kernel cost."""
+    if spent["cost_usd"] is not None and spent["cost_per_correct_usd"] is None:
+        return f"{NOTHING}: none is correct"
+    return money(spent["cost_per_correct_usd"])
+
+
+def spending_cells(item: OperatorSummary) -> tuple[str, str, str]:
+    """Return an operator's calls, tokens and cost."""
+    spent = item.spending
+    if spent is None:
+        return NOTHING, NOTHING, NOTHING
+    return f"{spent.calls:,}", f"{spent.tokens_in + spent.tokens_out:,}", money(spent.cost_usd)
 
 
 def operator_speed(item: OperatorSummary) -> str:

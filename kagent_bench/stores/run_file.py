@@ -104,6 +104,8 @@ class RunFile:
     """The denominator, sorted by name."""
     kernels: Mapping[str, KernelFile]
     """The judged kernels by operator; an operator that is not here has none."""
+    spending: Mapping[str, Any] = field(default_factory=dict)
+    """By operator: what language models took to write its kernel, see ``model.spending``; only where known."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
@@ -135,6 +137,7 @@ class RunFile:
             "kernels": {
                 name: {"path": kernel.path, "sha256": kernel.sha256} for name, kernel in self.kernels.items()
             },
+            "spending": dict(self.spending),
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "selection": [_encode_operator(item) for item in self.selection],
@@ -172,6 +175,7 @@ class RunFile:
             containment=data["containment"],
             self_test=data["self_test"],
             kernels={name: KernelFile(**kernel) for name, kernel in data["kernels"].items()},
+            spending=data.get("spending", {}),
             warnings=tuple(data["warnings"]),
             notes=tuple(data["notes"]),
             selection=tuple(_decode_operator(item) for item in data["selection"]),

@@ -19,7 +19,7 @@ from kab_kernelagent.prompting import SUFFIX, Prompts
 from kab_kernelagent.providers.choose import connect, endpoint
 from kab_kernelagent.redaction import redactor
 from kab_kernelagent.replay import Replayer
-from kab_kernelagent.solve import MARGIN_S, MARGIN_SHARE, TIME, Asker, Solution, Solver
+from kab_kernelagent.solve import MARGIN_S, MARGIN_SHARE, TIME, Asker, End, Solution, Solver
 from kab_kernelagent.steps import Step
 from kab_kernelagent.store import FINISHED, Place, RunStore
 from kab_kernelagent.transcript import write_transcript
@@ -163,7 +163,14 @@ class AgentSession:
         for row in self._recorded.ledger():
             if row.get("folder") == folder:
                 self._store.append_ledger(row)
-        return solver.repeat(_steps(self._recorded, folder))
+        stored = self._recorded.outcome(request.problem.operator) or {}
+        # A recorded run that was cut off has no end; neither has its repetition.
+        ended = End(
+            reason=stored.get("reason") or TIME,
+            detail=stored.get("detail", ""),
+            final=bool(stored.get("final")),
+        )
+        return solver.repeat(_steps(self._recorded, folder), ended)
 
     def _result(self, solution: Solution) -> tuple[GenerationResult, bool]:
         # What it took is kept by ``spending``: replies to other dialogues may still be under way.

@@ -152,8 +152,12 @@ class Solver:
             self._won = True  # whatever the reason, nobody is to go on
             return self._solution()
 
-    def repeat(self, steps: Iterable[Step]) -> Solution:
+    def repeat(self, steps: Iterable[Step], ended: End) -> Solution:
         """Take the recorded exchanges in their order, each judged anew.
+
+        Args:
+            steps: The recorded ones.
+            ended: Why the recorded dialogues ended, if no kernel comes of them.
 
         Raises:
             KabError: the record does not fit, or the judge cannot work.
@@ -163,6 +167,7 @@ class Solver:
             self._recorded = recorded
             self._advance(dialogue, lambda: True)
         with self._changed:
+            self._ends = [ended]
             return self._solution()
 
     def _hold(self, dialogue: Dialogue) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kagent_bench.model.record import CaseRecord
+from kagent_bench.model.spending import Spending
 from kagent_bench.model.timing import EAGER
 from kagent_bench.model.verdict import CaseStatus
 from kagent_bench.stores.atomic import write_text
@@ -260,7 +261,16 @@ def mixed() -> None:
 
 def good() -> None:
     """One operator, all that can be judged right, on a GPU, nothing timed."""
-    run = run_file(GPU, (selected("relu.default", 3),))
+    spent = Spending(
+        calls=3,
+        failed_calls=1,
+        tokens_in=12000,
+        tokens_out=900,
+        tokens_cached=4000,
+        cost_usd=0.0315,
+        latency_s=20.5,
+    )
+    run = run_file(GPU, (selected("relu.default", 3),), spending={"relu.default": spent.to_json()})
     here = "NVIDIA H200"
     records = [record("relu.default", number, here) for number in range(2)]
     unjudged = record("relu.default", 2, here, CaseStatus.NOT_JUDGED, reason="vacuous", detail="no element")
