@@ -94,16 +94,19 @@ class Budget:
                     raise OutOfBudgetError(complaint)
                 self._changed.wait(_POLL_S)
 
-    def settle(self, reserved: Reserved, *, tokens_in: int, tokens_out: int, cost_usd: float) -> None:
-        """Replace what was set aside by what the call took."""
-        tokens = tokens_in + tokens_out
+    def settle(
+        self, reserved: Reserved, *, tokens_in: int | None, tokens_out: int | None, cost_usd: float | None
+    ) -> None:
+        """Replace what was set aside by what the call took; where that is unknown (None), all of it counts."""
+        untold = tokens_in is None or tokens_out is None
+        tokens = reserved.tokens if untold else (tokens_in or 0) + (tokens_out or 0)
         with self._changed:
             self._reserved_tokens -= reserved.tokens
             self._reserved_cost -= reserved.cost_usd
             self._calls -= 1
             self._tokens += tokens
-            self._cost += cost_usd
-            if tokens_in > reserved.tokens_in:
+            self._cost += reserved.cost_usd if cost_usd is None else cost_usd
+            if tokens_in is not None and tokens_in > reserved.tokens_in:
                 # The model's tokens are shorter than expected: later calls reckon with it.
                 self._scale *= tokens_in / reserved.tokens_in
             self._changed.notify_all()

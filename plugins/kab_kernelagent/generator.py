@@ -36,13 +36,13 @@ class KernelAgent:
         """
         read = AgentOptions.read(options)
         if read.replay:
-            RunStore.read(Path(read.replay), str)
+            _check_record(RunStore.read(Path(read.replay), str))
             return
         Prompts(folder=read.prompts, device="cpu", max_chars=read.prompt_chars)
         where = endpoint(read)
         if read.agent == UPSTREAM:
-            _check_upstream(read)
-            return
+            _refuse_optimize(read)
+            check_upstream(read)
         connect(where, stream=read.stream).close()  # only to see whether its package is there
         price = find_price(read.model, official=where.official, file=read.prices)
         if read.max_cost and price is None:
@@ -69,14 +69,25 @@ class KernelAgent:
             session.close(interrupted=False)
 
 
-def _check_upstream(options: AgentOptions) -> None:
-    """Find out whether the public agent can be used, and as it is asked to.
+def _refuse_optimize(options: AgentOptions) -> None:
+    """Refuse what the public agent cannot do.
 
     Raises:
-        UsageError: it cannot; it makes its calls itself, so that nobody can limit them.
+        UsageError: it cannot.
     """
-    for name in ("max_cost", "max_tokens", "optimize"):
-        if getattr(options, name):
-            message = f"--{name.replace('_', '-')} cannot be kept with --agent upstream, which makes its calls itself"
-            raise UsageError(message, hint="leave it out, or take our own agent: --agent builtin")
-    check_upstream(options)
+    if options.optimize:
+        message = "--optimize cannot be kept with --agent upstream, which stops at the first kernel that it takes for right"
+        raise UsageError(message, hint="leave it out, or take our own agent: --agent builtin")
+
+
+def _check_record(record: RunStore) -> None:
+    """Refuse a record that cannot be repeated.
+
+    Raises:
+        UsageError: its kernels are of an agent that would go its own way again.
+    """
+    if AgentOptions.read(record.facts["options"]).agent == UPSTREAM:
+        message = f"{record.path} is of --agent upstream, which cannot be repeated word for word"
+        raise UsageError(
+            message, hint="--replay takes runs of our own agent; this one's exchanges are in its folders"
+        )

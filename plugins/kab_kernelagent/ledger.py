@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kab_kernelagent.outcome import CallOutcome
@@ -11,6 +12,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SENT, ENDED = "sent", "ended"
+UNTOLD = frozenset({CallOutcome.TIMEOUT.value, CallOutcome.LOST.value})
+"""Ends of calls that the provider may have been paid for, though no reply says what they took."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What the limits of a run reckon with: where a call's part is unknown, the most that it can be."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+def taken(rows: Iterable[Mapping[str, Any]]) -> Taken:
+    """Return what the calls of a run have taken of its limits."""
+    sent: dict[str, Mapping[str, Any]] = {}
+    tokens, cost_usd = 0, 0.0
+    for row in rows:
+        name = str(row.get("id"))
+        if row.get("event") == SENT:
+            sent[name] = row
+        elif row.get("event") == ENDED:
+            at_most = sent.get(name, {}) if row["outcome"] in {*UNTOLD, CallOutcome.ANSWERED.value} else {}
+            sent_in, received, cost = row.get("tokens_in"), row.get("tokens_out"), row.get("cost_usd")
+            untold = sent_in is None or received is None
+            tokens += at_most.get("tokens_at_most", 0) if untold else int(sent_in or 0) + int(received or 0)
+            cost_usd += at_most.get("cost_at_most_usd", 0.0) if cost is None else cost
+    return Taken(tokens=tokens, cost_usd=cost_usd)
 
 
 def lost_calls(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

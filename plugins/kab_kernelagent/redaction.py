@@ -16,6 +16,11 @@ _MIN_SECRET = 8
 _SHOWN = "[secret]"
 
 
+def is_secret(name: str) -> bool:
+    """Return whether an environment variable of this name holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
 def redactor(environ: Mapping[str, str] | None = None, more: tuple[str, ...] = ()) -> Callable[[str], str]:
     """Return a function that replaces every secret of the environment in a text.
 
@@ -24,7 +29,7 @@ def redactor(environ: Mapping[str, str] | None = None, more: tuple[str, ...] = (
         more: Further secrets.
     """
     found = process_environment() if environ is None else environ
-    values = [value.strip() for name, value in found.items() if _SECRET_NAME.search(name)]
+    values = [value.strip() for name, value in found.items() if is_secret(name)]
     secrets = sorted(
         {value for value in (*values, *more) if len(value) >= _MIN_SECRET and not value.isdigit()},
         key=len,

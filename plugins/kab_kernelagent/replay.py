@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kab_kernelagent.calls import Answer, reply_from_json
+from kab_kernelagent.account import reply_from_json
 from kagent_bench.errors import HarnessFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kab_kernelagent.outcome import Reply
     from kab_kernelagent.providers.provider import Message
     from kab_kernelagent.store import Place, RunStore
 
@@ -24,7 +25,7 @@ class Replayer:
         self._recorded = recorded
         self._store = store
 
-    def ask(self, place: Place, messages: tuple[Message, ...], wanted: Callable[[], bool]) -> Answer:
+    def ask(self, place: Place, messages: tuple[Message, ...], wanted: Callable[[], bool]) -> Reply:
         """Return the recorded reply.
 
         Raises:
@@ -48,7 +49,7 @@ class Replayer:
             raise HarnessFault(message, hint="give the folder of a whole run to --replay")
         self._store.write_request(place, request)
         self._store.write_reply(place, request, _without_identity(reply))
-        return Answer(reply=reply_from_json(reply), stored=True)
+        return reply_from_json(reply)
 
 
 def _without_identity(reply: dict[str, Any]) -> dict[str, Any]:

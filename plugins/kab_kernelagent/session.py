@@ -8,22 +8,20 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kab_kernelagent.budget import Budget
-from kab_kernelagent.calls import Caller, ended_row
+from kab_kernelagent.account import Account, ended_row
+from kab_kernelagent.calls import Caller
 from kab_kernelagent.ledger import ENDED, lost_calls, spending_of
 from kab_kernelagent.options import NOT_IN_PROMPTS, UPSTREAM, AgentOptions
 from kab_kernelagent.outcome import CallOutcome
-from kab_kernelagent.pace import Pace
-from kab_kernelagent.prices import find_price
 from kab_kernelagent.prompting import SUFFIX, Prompts
-from kab_kernelagent.providers.choose import connect, endpoint
+from kab_kernelagent.providers.choose import connect
 from kab_kernelagent.redaction import redactor
 from kab_kernelagent.replay import Replayer
 from kab_kernelagent.solve import MARGIN_S, MARGIN_SHARE, TIME, Asker, End, Solution, Solver
 from kab_kernelagent.steps import Step
 from kab_kernelagent.store import FINISHED, Place, RunStore
 from kab_kernelagent.transcript import write_transcript
-from kab_kernelagent.upstream import run_upstream
+from kab_kernelagent.upstream import PublicAgent
 from kab_kernelagent.version import VERSION
 from kagent_bench.errors import UsageError
 from kagent_bench.hooks.protocols import GenerationResult
@@ -56,7 +54,7 @@ class AgentSession:
         folder = options.prompts if recorded is None else str(recorded.path / "prompts")
         self._prompts = Prompts(folder=folder, device=run.device, max_chars=options.prompt_chars)
         self._solvers: list[Solver] = []
-        self._asker: Asker = _caller(options, store) if recorded is None else Replayer(recorded, store)
+        self._asker = _asker(options, store, recorded)
         self.version = f"{VERSION}+{options.agent}.{options.model}"
         self.operators_at_once = options.operators_at_once
         self.max_attempts = options.agents * options.max_rounds
@@ -81,10 +79,10 @@ class AgentSession:
                 detail=stored["detail"],
                 details=stored["details"],
             )
-        if self._options.agent == UPSTREAM:
-            result, final = self._ask_upstream(request)
+        if isinstance(self._asker, PublicAgent):
+            result, final = self._ask_public(self._asker, request)
         else:
-            result, final = self._result(self._solve(request))
+            result, final = self._result(self._solve(request, self._asker))
         self._store.write_outcome(
             operator,
             {
@@ -115,6 +113,8 @@ class AgentSession:
         alive = any(thread.is_alive() for solver in self._solvers for thread in solver.threads)
         if isinstance(self._asker, Caller) and not alive:
             self._asker.close()
+        if isinstance(self._asker, PublicAgent):
+            self._asker.close(max(until - time.monotonic(), 0))
         if not interrupted:
             for folder, operator in self._operators.items():
                 stored = self._store.outcome(operator)
@@ -124,31 +124,22 @@ class AgentSession:
             self._store.write_facts(state=FINISHED)
         self._store.close()
 
-    def _ask_upstream(self, request: GenerationRequest) -> tuple[GenerationResult, bool]:
-        problem = request.problem
-        told = run_upstream(
-            self._options,
-            problem,
+    def _ask_public(self, public: PublicAgent, request: GenerationRequest) -> tuple[GenerationResult, bool]:
+        told = public.solve(
+            request.problem,
             device=request.device,
-            folder=self._store.path / problem.operator.folder,
             deadline_s=request.deadline_s - min(MARGIN_S, MARGIN_SHARE * request.deadline_s),
             stopped=self._stopped.is_set,
-            redact=self._store.redacted,
         )
-        source = None if told.source is None else self._store.redacted(told.source)
-        result = GenerationResult(
-            source=source,
-            reason=told.reason,
-            detail=told.detail,
-            details={"model": self._options.model, "run": self.run_name, "agent": UPSTREAM},
-        )
-        return result, told.reason != TIME
+        details = {"model": self._options.model, "run": self.run_name, "agent": UPSTREAM}
+        result = GenerationResult(source=told.source, reason=told.reason, detail=told.detail, details=details)
+        return result, told.final
 
-    def _solve(self, request: GenerationRequest) -> Solution:
+    def _solve(self, request: GenerationRequest, asker: Asker) -> Solution:
         folder = request.problem.operator.folder
         solver = Solver(
             request,
-            asker=self._asker,
+            asker=asker,
             store=self._store,
             prompts=self._prompts,
             options=self._options,
@@ -224,24 +215,14 @@ def open_session(options: AgentOptions, run: GenerationRun) -> AgentSession:
     return AgentSession(options, run, found, None)
 
 
-def _caller(options: AgentOptions, store: RunStore) -> Caller:
-    where = endpoint(options)
-    price = find_price(options.model, official=where.official, file=options.prices)
-    spent = spending_of(store.ledger()).values()
-    budget = Budget(
-        options,
-        price,
-        tokens=sum(item.tokens_in + item.tokens_out for item in spent),
-        cost_usd=sum(item.cost_usd or 0.0 for item in spent),
-    )
-    return Caller(
-        store=store,
-        provider=connect(where, stream=options.stream),
-        options=options,
-        price=price,
-        budget=budget,
-        pace=Pace(at_once=options.calls_at_once, per_minute=options.calls_per_minute),
-    )
+def _asker(options: AgentOptions, store: RunStore, recorded: RunStore | None) -> Asker | PublicAgent:
+    if recorded is not None:
+        return Replayer(recorded, store)
+    if options.agent == UPSTREAM:
+        return PublicAgent(options, store)
+    account = Account.opened(options, store)
+    provider = connect(account.where, stream=options.stream)
+    return Caller(store=store, provider=provider, options=options, account=account)
 
 
 def _settle_lost(store: RunStore) -> None:

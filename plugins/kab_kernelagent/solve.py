@@ -24,7 +24,6 @@ from kagent_bench.model.identity import source_digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kab_kernelagent.calls import Answer
     from kab_kernelagent.options import AgentOptions
     from kab_kernelagent.outcome import Reply
     from kab_kernelagent.prompting import Prompts
@@ -44,7 +43,7 @@ RESUMABLE = frozenset({BUDGET, TIME, ATTEMPTS})
 class Asker(Protocol):
     """Asks the model, or the record."""
 
-    def ask(self, place: Place, messages: tuple[Message, ...], wanted: Callable[[], bool]) -> Answer:
+    def ask(self, place: Place, messages: tuple[Message, ...], wanted: Callable[[], bool]) -> Reply:
         """Return a reply, see ``calls.Caller.ask``."""
         ...
 
@@ -213,7 +212,7 @@ class Solver:
         """Ask once more, and have what comes judged."""
         number = dialogue.exchanges + 1
         place = Place(folder=self._folder, dialogue=dialogue.index, number=number)
-        reply = self._asker.ask(place, dialogue.messages(), wanted).reply
+        reply = self._asker.ask(place, dialogue.messages(), wanted)
         if not wanted():
             raise NotWantedError
         known = self._known.get((dialogue.index, number))

@@ -152,6 +152,18 @@ class RunStore:
         """Store a reply."""
         self._write(self._exchange(place, "reply"), {"request_sha256": request_digest(request), **reply})
 
+    def exchanges(self, folder: str) -> int:
+        """Return how many requests are stored of an operator."""
+        return sum(1 for _ in (self.path / folder).glob("dialogue_*/*.request.json"))
+
+    def replies(self, folder: str) -> list[dict[str, Any]]:
+        """Return the stored replies of an operator in the order of their names; a torn one is left out."""
+        found = []
+        for path in sorted((self.path / folder).glob("dialogue_*/*.reply.json")):
+            with contextlib.suppress(OSError, ValueError):
+                found.append(json.loads(path.read_bytes()))
+        return found
+
     # --- append-only records -------------------------------------------------------------------------------
 
     def append_ledger(self, row: Mapping[str, Any]) -> None:
@@ -187,7 +199,8 @@ class RunStore:
     def write_text(self, folder: str, name: str, text: str) -> None:
         """Store a text for people in an operator's folder."""
         (self.path / folder).mkdir(exist_ok=True)
-        write_text(self.path / folder / name, self._redact(text))
+        # A reply may hold halves of characters, which are no text.
+        write_text(self.path / folder / name, self._redact(text).encode(errors="replace").decode())
 
     def redacted(self, text: str) -> str:
         """Return a text without secrets."""

@@ -1,8 +1,9 @@
 """Drives the public KernelAgent: its own prompts, its own loop, in a process of its own; the verdict stays ours.
 
-The public agent runs the kernels that it tries itself, uncontained and with the key in its environment; nothing here
-can change that. What it calls a success is judged by the evaluator like any other kernel. Its calls are not in the
-ledger: it makes them itself.
+The public agent runs the kernels that it tries itself, uncontained; nothing here can change that. So it is given no
+secret: it calls the provider through our relay, which has the key. What it calls a success is judged by the evaluator
+like any other kernel. Where the provider fails it goes on with a kernel of its own making that says nothing of the
+model: then the provider's failure is reported, not a kernel's.
 """
 
 from __future__ import annotations
@@ -18,8 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kab_kernelagent.account import Account
 from kab_kernelagent.code.names import export_as, with_imports
+from kab_kernelagent.outcome import CallFailedError
 from kab_kernelagent.providers.choose import endpoint
+from kab_kernelagent.redaction import is_secret
+from kab_kernelagent.relay import Relay
+from kab_kernelagent.solve import BUDGET, TIME
 from kagent_bench.config.environment import process_environment
 from kagent_bench.errors import UsageError
 
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kab_kernelagent.options import AgentOptions
+    from kab_kernelagent.store import RunStore
     from kagent_bench.hooks.protocols import Problem
 
 PACKAGE = "triton_kernel_agent"
@@ -43,13 +50,15 @@ _PLATFORMS = {"xpu": "xpu"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamResult:
+class PublicResult:
     """What the public agent came to."""
 
     source: str | None
     """Its kernel under our name, None if it has none."""
     reason: str = ""
     detail: str = ""
+    final: bool = True
+    """Whether going on with the run could not change it."""
 
 
 def check_upstream(options: AgentOptions) -> None:
@@ -74,59 +83,82 @@ def check_upstream(options: AgentOptions) -> None:
         raise UsageError(message, hint=hint)
 
 
-def run_upstream(
-    options: AgentOptions,
-    problem: Problem,
-    *,
-    device: str,
-    folder: Path,
-    deadline_s: float,
-    stopped: Callable[[], bool],
-    redact: Callable[[str], str],
-) -> UpstreamResult:
-    """Have the public agent solve one problem.
+class PublicAgent:
+    """The public agent in one run. Safe for several threads."""
 
-    Args:
-        options: ``model``, ``agents`` (its workers) and ``max_rounds`` are passed on.
-        problem: The statement is its problem description, the test its test code.
-        device: Kind of device.
-        folder: The operator's folder of the run.
-        deadline_s: Seconds after which it is killed, with all its workers.
-        stopped: Whether the user stopped the run.
-        redact: Takes secrets out of what it wrote.
-    """
-    work = (folder / FOLDER).resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    result = work / "result.json"
-    result.unlink(missing_ok=True)
-    task = {
-        "model": options.model,
-        "agents": options.agents,
-        "max_rounds": options.max_rounds,
-        "problem": problem.statement,
-        "test": upstream_test(problem.test_source),
-        "log_dir": str(work),
-        "result": str(result),
-        "platform": _PLATFORMS.get(device, "cuda"),
-        "own_server": bool(options.base_url),
-        "test_timeout_s": int(max(deadline_s / 2, 1)),
-    }
-    (work / "task.json").write_text(json.dumps(task))
-    with (work / "output.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, str(_CHILD), str(work / "task.json")],
-            cwd=work,
-            env=_environment(options, device),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        in_time = _wait(process, time.monotonic() + deadline_s, stopped)
-    _clean(work, redact)
-    if not in_time:
-        return UpstreamResult(source=None, reason="time_limit", detail=f"killed after {deadline_s:g} s")
-    return _read(result, process.returncode, problem, work / "output.log")
+    def __init__(self, options: AgentOptions, store: RunStore) -> None:
+        """Open the way to the provider.
+
+        Raises:
+            UsageError: a key, a package or a model is missing.
+        """
+        self._options = options
+        self._store = store
+        self._relay = Relay(options, store, Account.opened(options, store))
+
+    def solve(
+        self, problem: Problem, *, device: str, deadline_s: float, stopped: Callable[[], bool]
+    ) -> PublicResult:
+        """Have it solve one problem.
+
+        Args:
+            problem: The statement is its problem description, the test its test code.
+            device: Kind of device.
+            deadline_s: Seconds after which it is killed, with all its workers.
+            stopped: Whether the user stopped the run.
+        """
+        folder = problem.operator.folder
+        work = (self._store.path / folder / FOLDER).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        result = work / "result.json"
+        result.unlink(missing_ok=True)
+        address = self._relay.open(folder)
+        task = self._task(problem, device, deadline_s) | {"log_dir": str(work), "result": str(result)}
+        (work / "task.json").write_text(json.dumps(task))
+        try:
+            with (work / "output.log").open("wb") as log:
+                process = subprocess.Popen(
+                    [sys.executable, str(_CHILD), str(work / "task.json")],
+                    cwd=work,
+                    env=_environment(self._options, device, address=address, key=self._relay.key),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                in_time = _wait(process, time.monotonic() + deadline_s, stopped)
+        finally:
+            self._relay.shut(folder)
+        _clean(work, self._redact)
+        if not in_time:
+            return PublicResult(
+                source=None, reason=TIME, detail=f"killed after {deadline_s:g} s", final=False
+            )
+        found = _read(result, process.returncode, problem, work / "output.log", self._redact)
+        failed = self._relay.failure(folder)
+        if found.source is not None or failed is None:
+            return found
+        reason = failed.outcome.value if isinstance(failed, CallFailedError) else BUDGET
+        return PublicResult(source=None, reason=reason, detail=str(failed), final=False)
+
+    def close(self, wait_s: float) -> None:
+        """Wait so many seconds for calls under way, and close the way to the provider."""
+        self._relay.close(wait_s)
+
+    def _task(self, problem: Problem, device: str, deadline_s: float) -> dict[str, Any]:
+        return {
+            "model": self._options.model,
+            "provider": endpoint(self._options).provider,
+            "agents": self._options.agents,
+            "max_rounds": self._options.max_rounds,
+            "problem": problem.statement,
+            "test": upstream_test(problem.test_source),
+            "platform": _PLATFORMS.get(device, "cuda"),
+            "test_timeout_s": int(max(deadline_s / 2, 1)),
+        }
+
+    def _redact(self, text: str) -> str:
+        return self._store.redacted(text).replace(self._relay.key, "[relay]")
 
 
 def upstream_test(test_source: str) -> str:
@@ -143,29 +175,28 @@ def upstream_test(test_source: str) -> str:
     return body + main + "\n" + "\n".join(lines) + "\n"
 
 
-def _read(result: Path, code: int, problem: Problem, log: Path) -> UpstreamResult:
+def _read(result: Path, code: int, problem: Problem, log: Path, redact: Callable[[str], str]) -> PublicResult:
     try:
         told: dict[str, Any] = json.loads(result.read_text())
     except (OSError, ValueError):
         lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-        return UpstreamResult(
-            source=None, reason="upstream", detail=f"it ended with code {code}: {lines[-1]}"
-        )
+        return PublicResult(source=None, reason="upstream", detail=f"it ended with code {code}: {lines[-1]}")
     source = told.get("kernel_code") if told.get("success") else None
     if not isinstance(source, str):
-        return UpstreamResult(source=None, reason="rounds", detail=str(told.get("message", "no kernel")))
-    with contextlib.suppress(SyntaxError, ValueError):
+        return PublicResult(source=None, reason="rounds", detail=str(told.get("message", "no kernel")))
+    source = redact(source)
+    with contextlib.suppress(SyntaxError):
         source = with_imports(export_as(source, problem.operator.kernel_function))
-    return UpstreamResult(source=source.rstrip("\n") + "\n")
+    return PublicResult(source=source.rstrip("\n") + "\n")
 
 
-def _environment(options: AgentOptions, device: str) -> dict[str, str]:
-    """Return what the public agent finds its key, its server and itself by."""
-    where = endpoint(options)
-    names = where.provider.upper()
-    environment = process_environment() | {f"{names}_API_KEY": where.key}
-    if where.base_url:
-        environment[f"{names}_BASE_URL"] = where.base_url
+def _environment(options: AgentOptions, device: str, *, address: str = "", key: str = "") -> dict[str, str]:
+    """Return what the public agent finds itself and the relay by, and nothing secret."""
+    names = endpoint(options).provider.upper()
+    environment = {name: value for name, value in process_environment().items() if not is_secret(name)}
+    environment |= {f"{names}_API_KEY": key, f"{names}_BASE_URL": address}
+    for name in ("NO_PROXY", "no_proxy"):
+        environment[name] = ",".join(part for part in (environment.get(name, ""), "127.0.0.1") if part)
     if options.upstream_path:
         parts = [str(Path(options.upstream_path).resolve()), environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(part for part in parts if part)

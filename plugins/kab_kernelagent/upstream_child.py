@@ -14,8 +14,7 @@ def main(task_file: str) -> None:
     from triton_kernel_agent import TritonKernelAgent
     from triton_kernel_agent.platform_config import get_platform
 
-    if task["own_server"]:
-        _know_model(task["model"])
+    _know_model(task["model"], task["provider"])
     agent = TritonKernelAgent(
         num_workers=task["agents"],
         max_rounds=task["max_rounds"],
@@ -33,18 +32,19 @@ def main(task_file: str) -> None:
     temporary.replace(task["result"])
 
 
-def _know_model(name: str) -> None:
-    """Enter a model of the user's own server into the agent's table, which holds the public ones only."""
+def _know_model(name: str, provider: str) -> None:
+    """Have the agent's table say that a model is called by this provider's protocol: it knows few models by itself."""
     from utils.providers.available_models import AVAILABLE_MODELS
     from utils.providers.model_config import ModelConfig
-    from utils.providers.openai_provider import OpenAIProvider
 
-    if name not in {item.name for item in AVAILABLE_MODELS}:
-        AVAILABLE_MODELS.append(
-            ModelConfig(
-                name=name, provider_classes=[OpenAIProvider], description="a server of the user's own"
-            )
-        )
+    if provider == "anthropic":
+        from utils.providers.anthropic_provider import AnthropicProvider as Provider
+    else:
+        from utils.providers.openai_provider import OpenAIProvider as Provider
+    AVAILABLE_MODELS[:] = [
+        *(item for item in AVAILABLE_MODELS if item.name != name),
+        ModelConfig(name=name, provider_classes=[Provider], description="chosen by --model"),
+    ]
 
 
 if __name__ == "__main__":

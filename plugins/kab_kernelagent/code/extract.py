@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from kab_kernelagent.code.fences import Block, find_blocks
+from kab_kernelagent.code.fences import Block, find_blocks, spans
 from kab_kernelagent.code.names import UPSTREAM_NAME, export_as, exports, with_imports
 from kab_kernelagent.code.patch import apply_patch, looks_like_patch
+from kab_kernelagent.code.plain import plain, straight
 from kagent_bench.model.python_text import parse_python
 
 _MODULE_CLASS = "ModelNew"
@@ -20,10 +21,6 @@ _MAX_TRIES = 40
 _PYTHON = frozenset({"", "python", "py", "python3", "triton", "python-triton"})
 _PATCH = frozenset({"diff", "patch", "udiff"})
 _CODE_LINE = re.compile(r"(import |from \S+ import |@|def |class |\"\"\"|'''|#!|# -\*-)")
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
-"""What terminals obey: colours, cursor moves, titles."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Other control characters, and marks that make a text look like another: no kernel needs one."""
 
 
 class Lack(str, Enum):
@@ -65,14 +62,14 @@ def extract(reply: str, wanted: str, *, former: str | None = None, cut_off: bool
         former: The kernel that the reply may be an edit of.
         cut_off: Whether the provider says that the reply reached its limit.
     """
-    text = reply.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
-    text = _CONTROL.sub("", _ESCAPE.sub("", text))
+    text = plain(reply)
     if not text.strip():
         return Extracted(source=None, lack=Lack.EMPTY, detail="The reply was empty.")
     blocks = find_blocks(text)
     edited = _edited(blocks, former)
     if edited is not None:
         return edited
+    cut_off = cut_off or any(not block.closed for block in blocks)
     sources = _candidates(blocks, text)
     if not sources:
         detail = "There was no Python code in the reply."
@@ -81,12 +78,10 @@ def extract(reply: str, wanted: str, *, former: str | None = None, cut_off: bool
     if not sources:
         detail = f"The code is too long: at most {MAX_SOURCE_CHARS} characters are read."
         return Extracted(source=None, lack=Lack.TOO_LONG, detail=detail)
-    readable = [source for source in sources if _error(source) is None]
+    readable = [source for source in _repaired(sources, text) if _error(source) is None]
     if not readable:
-        return _unreadable(
-            max(sources, key=len), cut_off=cut_off or any(not block.closed for block in blocks)
-        )
-    return _finished(max(readable, key=lambda source: _worth(source, wanted)), wanted)
+        return _unreadable(max(sources, key=len), cut_off=cut_off)
+    return _finished(max(readable, key=lambda source: _worth(source, wanted)), wanted, cut_off=cut_off)
 
 
 def _candidates(blocks: list[Block], text: str) -> list[str]:
@@ -98,6 +93,15 @@ def _candidates(blocks: list[Block], text: str) -> list[str]:
     parts = [part for part in found if _error(part) is None]
     joined = ["\n\n".join(parts)] if len(parts) > 1 else []
     return [*reversed(found), *joined]
+
+
+def _repaired(sources: list[str], text: str) -> list[str]:
+    """Return the texts and, where Python can read none, what their authors may have meant by them."""
+    if any(_error(source) is None for source in sources):
+        return sources
+    # A fence in a docstring ends the block for whoever reads Markdown.
+    whole = [text[first.end() : last.start()] for first, last in spans(text)]
+    return [straight(source) for source in (*sources, *whole) if len(source) <= MAX_SOURCE_CHARS]
 
 
 def _worth(source: str, wanted: str) -> tuple[int, int, int]:
@@ -156,8 +160,11 @@ def _unreadable(source: str, *, cut_off: bool) -> Extracted:
     return Extracted(source=None, lack=Lack.NOT_PYTHON, detail=detail)
 
 
-def _finished(source: str, wanted: str) -> Extracted:
+def _finished(source: str, wanted: str, *, cut_off: bool) -> Extracted:
     named = export_as(source, wanted)
+    if not _has_entry(named, wanted) and cut_off:
+        detail = f"The code ends before the function `{wanted}`."
+        return Extracted(source=None, lack=Lack.TRUNCATED, detail=detail)
     if not _has_entry(named, wanted):
         detail = f"The code has no function `{wanted}`."
         return Extracted(source=None, lack=Lack.NO_ENTRY, detail=detail)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"^(?P<indent> {0,12})(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
+_FENCE = re.compile(
+    r"^(?P<indent> {0,12}(?:(?:[-*+]|\d{1,3}[.)]) +)?)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$",
+    re.MULTILINE,
+)
+_LANGUAGE = re.compile(r"[{.]*([\w+#-]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +43,14 @@ def find_blocks(text: str) -> list[Block]:
     return blocks
 
 
+def spans(text: str) -> list[tuple[re.Match[str], re.Match[str]]]:
+    """Return the first and the last fence of a text, or nothing where there are not two."""
+    marks = list(_FENCE.finditer(text))
+    return [(marks[0], marks[-1])] if len(marks) > 1 else []
+
+
 def _block(opened: re.Match[str], lines: list[str], *, closed: bool) -> Block:
     indent = len(opened["indent"])
-    kept = [line[indent:] if line[:indent].isspace() or not line[:indent] else line for line in lines]
-    words = opened["info"].split()
-    return Block(language=words[0].lower().strip("{}.") if words else "", text="\n".join(kept), closed=closed)
+    kept = [line[indent:] if not line[:indent].strip() else line for line in lines]
+    language = _LANGUAGE.match(opened["info"])
+    return Block(language=language[1].lower() if language else "", text="\n".join(kept), closed=closed)

@@ -28,8 +28,8 @@ _IMPORTS = {
 def export_as(source: str, wanted: str) -> str:
     """Return the source with its main function renamed, wherever it is used.
 
-    The main function is ``wanted`` if it is there; else ``kernel_function``; else, where only one top-level function
-    is neither under a decorator nor called by another, that one.
+    The main function is ``wanted`` if it is there; else ``kernel_function``; else, of the top-level functions that
+    are neither under a decorator nor called by another, the only one, or the only one that launches a kernel.
 
     Args:
         source: Valid Python.
@@ -39,7 +39,8 @@ def export_as(source: str, wanted: str) -> str:
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if wanted in functions or _assigns(tree, wanted):
         return source
-    main = UPSTREAM_NAME if UPSTREAM_NAME in functions else _only_root(functions)
+    upstream = functions.get(UPSTREAM_NAME)
+    main = UPSTREAM_NAME if upstream is not None and not upstream.decorator_list else _only_root(functions)
     return source if main is None else _renamed(source, main, wanted)
 
 
@@ -73,18 +74,26 @@ def _assigns(tree: ast.Module, name: str) -> bool:
 
 
 def _only_root(functions: dict[str, ast.FunctionDef]) -> str | None:
+    code = {name: item for name, item in functions.items() if not name.startswith(("test", "main"))}
     called = {
         node.id
-        for name, function in functions.items()
+        for name, function in code.items()
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and node.id != name
     }
     roots = [
         name
-        for name, function in functions.items()
-        if not function.decorator_list and name not in called and not name.startswith(("test", "_", "main"))
+        for name, function in code.items()
+        if not function.decorator_list and name not in called and not name.startswith("_")
     ]
-    return roots[0] if len(roots) == 1 else None
+    launching = [name for name in roots if any(map(_launches, ast.walk(code[name])))]
+    chosen = launching if len(roots) > 1 else roots
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _launches(node: ast.AST) -> bool:
+    """Return whether an expression is of the form ``kernel[grid](...)``."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
 
 
 def _renamed(source: str, old: str, new: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kab_kernelagent.outcome import CallFailedError, CallOutcome, Finish, Reply
 from kab_kernelagent.providers.failures import failure
-from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, SYSTEM
+from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, SYSTEM, Forwarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,17 +69,25 @@ class AnthropicProvider:
         except Exception as error:
             raise failure(error) from error
 
+    def forward(self, body: Mapping[str, Any], timeout_s: float) -> Forwarded:
+        """Make another client's call, see ``Provider``."""
+        needed = ("model", "messages", "max_tokens")
+        rest = {name: value for name, value in body.items() if name not in needed}
+        try:
+            answer = self._client.messages.with_raw_response.create(
+                **{name: body[name] for name in needed}, extra_body=rest, timeout=timeout_s
+            )
+            reply = _read(answer)
+        except Exception as error:
+            raise failure(error) from error
+        return Forwarded(text=answer.text, reply=reply)
+
     def close(self) -> None:
         """Close the connections; no call may be under way."""
         self._client.close()
 
     def _whole(self, parameters: Mapping[str, Any]) -> Reply:
-        answer = self._client.messages.with_raw_response.create(**parameters)
-        message = answer.parse()
-        text = "".join(block.text for block in message.content if block.type == "text")
-        finish = _FINISH.get(message.stop_reason or "", Finish.UNKNOWN)
-        request_id = answer.headers.get(_REQUEST_ID) or message.id or ""
-        return _reply(text, finish, message.model, request_id, _tokens(message.usage))
+        return _read(self._client.messages.with_raw_response.create(**parameters))
 
     def _streamed(self, parameters: Mapping[str, Any], given_up: Callable[[], bool]) -> Reply:
         answer = self._client.messages.with_raw_response.create(**parameters, stream=True)
@@ -106,6 +114,14 @@ class AnthropicProvider:
         if not ended:
             raise CallFailedError(CallOutcome.BROKEN, "the stream ended before the reply did")
         return _reply("".join(pieces), finish, model, request_id, tokens)
+
+
+def _read(answer: Any) -> Reply:
+    message = answer.parse()
+    text = "".join(block.text for block in message.content if block.type == "text")
+    finish = _FINISH.get(message.stop_reason or "", Finish.UNKNOWN)
+    request_id = answer.headers.get(_REQUEST_ID) or message.id or ""
+    return _reply(text, finish, message.model, request_id, _tokens(message.usage))
 
 
 def _tokens(usage: Any) -> dict[str, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kab_kernelagent.outcome import CallFailedError, CallOutcome, Finish, Reply
-from kab_kernelagent.providers.failures import failure
-from kab_kernelagent.providers.provider import MAX_REPLY_CHARS
+from kab_kernelagent.providers.failures import failure, filtered
+from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, Forwarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,21 +56,28 @@ class OpenAIProvider:
         except CallFailedError:
             raise
         except Exception as error:
+            if filtered(error):
+                return _reply("", Finish.REFUSED, request.model, "", None)
             raise failure(error) from error
+
+    def forward(self, body: Mapping[str, Any], timeout_s: float) -> Forwarded:
+        """Make another client's call, see ``Provider``."""
+        rest = {name: value for name, value in body.items() if name not in {"model", "messages"}}
+        try:
+            answer = self._client.chat.completions.with_raw_response.create(
+                model=body["model"], messages=body["messages"], extra_body=rest, timeout=timeout_s
+            )
+            reply = _read(answer)
+        except Exception as error:
+            raise failure(error) from error
+        return Forwarded(text=answer.text, reply=reply)
 
     def close(self) -> None:
         """Close the connections; no call may be under way."""
         self._client.close()
 
     def _whole(self, parameters: Mapping[str, Any]) -> Reply:
-        answer = self._client.chat.completions.with_raw_response.create(**parameters)
-        completion = answer.parse()
-        choice = completion.choices[0]
-        refusal = getattr(choice.message, "refusal", None)
-        text = choice.message.content or ""
-        finish = Finish.REFUSED if refusal else _FINISH.get(choice.finish_reason or "", Finish.UNKNOWN)
-        request_id = answer.headers.get(_REQUEST_ID) or completion.id or ""
-        return _reply(text or refusal or "", finish, completion.model or "", request_id, completion.usage)
+        return _read(self._client.chat.completions.with_raw_response.create(**parameters))
 
     def _streamed(self, parameters: Mapping[str, Any], given_up: Callable[[], bool]) -> Reply:
         answer = self._client.chat.completions.with_raw_response.create(
@@ -97,6 +104,16 @@ class OpenAIProvider:
             raise CallFailedError(CallOutcome.BROKEN, "the stream ended before the reply did")
         finish = Finish.REFUSED if refused else finish
         return _reply("".join(pieces), finish, model, request_id, usage)
+
+
+def _read(answer: Any) -> Reply:
+    completion = answer.parse()
+    choice = completion.choices[0]
+    refusal = getattr(choice.message, "refusal", None)
+    text = choice.message.content or ""
+    finish = Finish.REFUSED if refusal else _FINISH.get(choice.finish_reason or "", Finish.UNKNOWN)
+    request_id = answer.headers.get(_REQUEST_ID) or completion.id or ""
+    return _reply(text or refusal or "", finish, completion.model or "", request_id, completion.usage)
 
 
 def _reply(text: str, finish: Finish, model: str, request_id: str, usage: Any) -> Reply:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kab_kernelagent.outcome import Reply
 
@@ -47,6 +47,16 @@ class ModelRequest:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forwarded:
+    """An answer to another client's call."""
+
+    text: str
+    """The body as it came."""
+    reply: Reply
+    """What it says: of several choices the first one's text."""
+
+
 class Provider(Protocol):
     """Makes calls; used by several threads at once."""
 
@@ -62,6 +72,18 @@ class Provider(Protocol):
 
         Raises:
             CallFailedError: there is no reply.
+        """
+        ...
+
+    def forward(self, body: Mapping[str, Any], timeout_s: float) -> Forwarded:
+        """Make another client's call.
+
+        Args:
+            body: As that client would send it to the provider.
+            timeout_s: Seconds that the connection may be silent.
+
+        Raises:
+            CallFailedError: there is no reply; its cause has the provider's answer where there was one.
         """
         ...
 

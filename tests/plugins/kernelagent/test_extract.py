@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import time
 
 import pytest
@@ -44,8 +45,22 @@ def _source(reply: str, **options: object) -> str:
         f"```bash\npip install triton\n```\n```python\n{WHOLE}```\n```python\nprint(kernel_function(1))\n```",
         f"Wrong:\n```python\ndef kernel_function(x):\n    return x.relu()\n```\nRight:\n```python\n{WHOLE}```",
         f"\x1b[31m```python\x1b[0m\n{WHOLE}```",
+        f"```python:kernel.py\n{WHOLE}```",
+        "- The file:\n  - ```python\n"
+        + "".join(f"    {line}" for line in WHOLE.splitlines(keepends=True))
+        + "    ```\n",
+        f"<think>\nFirst try:\n```python\ndef half(\n</think>\n{fenced(WHOLE)}",
+        f"First try: `def kernel_function(x): ...`\n</think>\n{WHOLE}",
+        f"<think>{fenced(WHOLE)}",
+        json.dumps({"explanation": "It's fast.", "files": [{"path": "../../k.py", "content": WHOLE}]}),
+        json.dumps([{"type": "text", "text": fenced(WHOLE)}]),
+        "```json\n" + json.dumps({"code": WHOLE}, indent=1) + "\n```",
+        fenced(WHOLE + "MODE = \u201cfast\u201d\n"),
+        fenced(WHOLE.replace("    ", "\u00a0\u00a0 \u00a0")),
+        fenced(WHOLE.replace("def kernel", "def \u200bkernel") + "# \ud800\n"),
+        fenced(f'"""Use:\n```\nkernel_function(x)\n```\n"""\n{WHOLE}'),
     ],
-    ids=range(14),
+    ids=range(26),
 )
 def test_the_whole_file_is_found(reply: str) -> None:
     """Whatever is around it, and whatever other blocks there are."""
@@ -53,6 +68,33 @@ def test_the_whole_file_is_found(reply: str) -> None:
 
     assert "@triton.jit" in source
     assert "body[(1,)](self)" in source
+
+
+def test_a_draft_of_thinking_is_not_the_answer() -> None:
+    """What was written aloud before the answer may be wrong, as its author found."""
+    draft = WHOLE.replace("pass", "draft = 1")
+
+    for answer in (fenced(WHOLE), WHOLE):
+        assert "draft" not in _source(f"<think>\n{fenced(draft)}\nNo.\n</think>\n{answer}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE.replace("kernel_function", "relu") + "\n\ndef test_relu():\n    assert relu(1)\n",
+        WHOLE.replace("kernel_function", "relu") + "\n\ndef reference(x):\n    return x\n",
+        (HEAD + JIT + WRAPPER).replace("kernel_function", "launch").replace("body", "kernel_function"),
+    ],
+    ids=["its test", "a reference", "the name is its kernel's"],
+)
+def test_the_function_that_launches_is_meant(text: str) -> None:
+    """Whatever it is called, and whatever else is in the file."""
+    source = _source(fenced(text))
+
+    tree = ast.parse(source)
+    main = next(item for item in tree.body if isinstance(item, ast.FunctionDef) and item.name == NAME)
+    assert [] == main.decorator_list
+    assert "[1,]" in ast.unparse(main)
 
 
 def test_inner_calls_are_renamed_too() -> None:

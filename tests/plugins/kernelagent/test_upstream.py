@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kab_kernelagent.account import Account
+from kab_kernelagent.options import AgentOptions
+from kab_kernelagent.relay import Relay
+from kab_kernelagent.store import RunStore
 from kab_kernelagent.upstream import upstream_test
 from kagent_bench.errors import UsageError
 from tests.plugins.kernelagent.agents import RIGHT, Desk, request
 from tests.plugins.kernelagent.scripts import RELU, in_turn
-from tests.plugins.kernelagent.server import KEY
+from tests.plugins.kernelagent.server import KEY, Status
 
 if TYPE_CHECKING:
     from tests.plugins.kernelagent.conftest import Serve
@@ -22,12 +28,14 @@ if TYPE_CHECKING:
 AGENT = """
 import json, os, pathlib, subprocess, time
 
+import openai
+
 
 class TritonKernelAgent:
     def __init__(self, num_workers=None, max_rounds=None, log_dir=None, model_name=None, target_platform=None,
                  test_timeout_s=30):
-        self.folder = pathlib.Path(log_dir)
-        print("key", os.environ["OPENAI_API_KEY"], "at", os.environ["OPENAI_BASE_URL"], flush=True)
+        self.folder, self.model, self.workers = pathlib.Path(log_dir), model_name, num_workers
+        print("environment", dict(os.environ), flush=True)
         (self.folder / "asked.json").write_text(json.dumps([num_workers, max_rounds, model_name, target_platform]))
 
     def generate_kernel(self, problem_description, test_code=None, generate_default_test=True):
@@ -35,11 +43,22 @@ class TritonKernelAgent:
         if "hang" in problem_description:
             subprocess.Popen(["sleep", "77"])
             time.sleep(77)
+        try:
+            answer = self.call(problem_description, test_code)
+        except openai.OpenAIError as error:
+            print("made up a kernel of its own:", error)
+            return {"success": False, "message": "Failed to generate working kernel"}
         if "hopeless" in problem_description:
             return {"success": False, "message": "Failed to generate working kernel"}
         if "broken" in problem_description:
             raise RuntimeError("no provider")
-        return {"success": True, "kernel_code": KERNEL}
+        code = answer.choices[-1].message.content.split("```python\\n")[1].split("```")[0]
+        return {"success": True, "kernel_code": code}
+
+    def call(self, problem_description, test_code):
+        messages = [{"role": "user", "content": problem_description + test_code}]
+        client = openai.OpenAI(max_retries=0)
+        return client.chat.completions.create(model=self.model, messages=messages, n=self.workers, max_tokens=1000)
 
     def cleanup(self):
         pass
@@ -53,7 +72,7 @@ def checkout(tmp_path: Path) -> Path:
     package, providers = folder / "triton_kernel_agent", folder / "utils" / "providers"
     package.mkdir(parents=True)
     providers.mkdir(parents=True)
-    (package / "__init__.py").write_text(f"{AGENT}\n\nKERNEL = {RELU!r}\n")
+    (package / "__init__.py").write_text(AGENT)
     (package / "platform_config.py").write_text("def get_platform(name):\n    return name\n")
     (folder / "utils" / "__init__.py").touch()
     (providers / "__init__.py").touch()
@@ -64,16 +83,38 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_its_kernel_is_ours_by_name(serve: Serve, tmp_path: Path, checkout: Path) -> None:
-    """Workers, rounds and model are passed on, its files are kept, and the key is taken out of them."""
-    desk = Desk(folder=tmp_path / "desk")
-    url = f"{serve(in_turn(RELU)).url}/v1"
+    """Workers, rounds and model are passed on, its files are kept, and its calls are in the ledger."""
+    server, desk = serve(in_turn(RELU)), Desk(folder=tmp_path / "desk")
 
-    result = desk.solve(agent="upstream", upstream_path=str(checkout), base_url=url, agents=3, max_rounds=5)
+    result = desk.solve(
+        agent="upstream", upstream_path=str(checkout), base_url=f"{server.url}/v1", agents=3, max_rounds=5
+    )
 
     assert RIGHT == result.source
     kept = desk.runs[0] / "relu__default" / "upstream"
     assert [3, 5, "m", "cuda"] == json.loads((kept / "asked.json").read_text())
-    assert f"key [secret] at {url}" == (kept / "output.log").read_text().strip()
+    assert desk.spent is not None
+    assert (1, 100, 50, None) == (
+        desk.spent.calls,
+        desk.spent.tokens_in,
+        desk.spent.tokens_out,
+        desk.spent.cost_usd,
+    )
+    assert KEY == server.asked[0].headers["authorization"].removeprefix("Bearer ")
+
+
+def test_it_never_has_the_key(
+    serve: Serve, tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs kernels uncontained, so that a key in its environment would be theirs; nor is any on disk."""
+    monkeypatch.setenv("HF_TOKEN", "planted-1234")
+    desk = Desk(folder=tmp_path / "desk")
+
+    desk.solve(agent="upstream", upstream_path=str(checkout), base_url=f"{serve(in_turn(RELU)).url}/v1")
+
+    log = (desk.runs[0] / "relu__default" / "upstream" / "output.log").read_text()
+    assert "'OPENAI_API_KEY': '[relay]'" in log
+    assert "HF_TOKEN" not in log
     assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
@@ -106,17 +147,95 @@ def test_a_missing_agent_is_told(serve: Serve, tmp_path: Path) -> None:
     assert "--upstream-path" in caught.value.hint
 
 
-def test_limits_that_nobody_could_keep_are_refused(serve: Serve, tmp_path: Path, checkout: Path) -> None:
-    """It makes its calls itself."""
+def test_the_providers_failure_is_no_kernels_fault(serve: Serve, tmp_path: Path, checkout: Path) -> None:
+    """It goes on with a kernel that it makes up; what is reported is why the model did not answer."""
     desk = Desk(folder=tmp_path / "desk")
+    server = serve(lambda _: Status(code=401))
 
-    with pytest.raises(UsageError, match="--max-tokens cannot be kept"):
-        desk.session(
-            agent="upstream",
-            upstream_path=str(checkout),
-            base_url=f"{serve(in_turn(RELU)).url}/v1",
-            max_tokens=5,
+    result = desk.solve(agent="upstream", upstream_path=str(checkout), base_url=f"{server.url}/v1")
+
+    assert (None, "unauthorised") == (result.source, result.reason)
+
+
+def test_the_limits_hold_for_it_too(serve: Serve, tmp_path: Path, checkout: Path) -> None:
+    """A call that could pass them, with all the choices that it asks for, is not passed on."""
+    desk = Desk(folder=tmp_path / "desk")
+    server = serve(in_turn(RELU))
+
+    result = desk.solve(
+        agent="upstream", upstream_path=str(checkout), base_url=f"{server.url}/v1", agents=3, max_tokens=3000
+    )
+
+    assert (None, "budget") == (result.source, result.reason)
+    assert [] == server.asked
+
+
+def test_its_stored_replies_are_not_paid_for_again(serve: Serve, tmp_path: Path, checkout: Path) -> None:
+    """A run that was killed after the reply came asks the relay again, which knows the answer."""
+    server = serve(in_turn(RELU))
+    options: dict[str, Any] = {
+        "agent": "upstream",
+        "upstream_path": str(checkout),
+        "base_url": f"{server.url}/v1",
+    }
+    desk = Desk(folder=tmp_path / "desk")
+    killed = desk.session(**options)
+    killed.generate(request("relu.default", desk.judge))
+    killed._store.close()
+    (desk.runs[0] / "relu__default" / "outcome.json").unlink()
+
+    result = desk.solve(**options)
+
+    assert (RIGHT, 1) == (result.source, len(server.asked))
+    assert 1 == len(desk.runs)
+    killed.close(interrupted=True)
+
+
+def test_only_the_public_agent_may_use_the_relay(serve: Serve, tmp_path: Path) -> None:
+    """Another process of this machine has not its key, and after an operator's end nobody may."""
+    server = serve(in_turn(RELU))
+    options = AgentOptions.read({"model": "m", "base_url": f"{server.url}/v1"})
+    store = RunStore.create(tmp_path, "m", {}, str)
+    relay = Relay(options, store, Account.opened(options, store))
+    address = relay.open("relu__default")
+
+    def call(key: str) -> int:
+        body = {"model": "m", "messages": [{"role": "user", "content": "# relu.default"}]}
+        asked = urllib.request.Request(  # noqa: S310 - this machine's own
+            f"{address}/chat/completions", json.dumps(body).encode(), {"authorization": f"Bearer {key}"}
         )
+        try:
+            with urllib.request.urlopen(asked, timeout=20) as answer:  # noqa: S310
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
+    assert [401, 401, 200] == [call(KEY), call(""), call(relay.key)]
+    relay.shut("relu__default")
+    assert 403 == call(relay.key)
+    relay.close(1.0)
+    store.close()
+    assert 1 == len(server.asked)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"), [("optimize", "--optimize cannot be kept"), ("replay", "word for word")]
+)
+def test_what_it_cannot_do_is_refused(
+    serve: Serve, tmp_path: Path, checkout: Path, option: str, words: str
+) -> None:
+    """Before any work."""
+    desk = Desk(folder=tmp_path / "desk")
+    options: dict[str, Any] = {
+        "agent": "upstream",
+        "upstream_path": str(checkout),
+        "base_url": f"{serve(in_turn(RELU)).url}/v1",
+    }
+    desk.solve(**options)
+
+    with pytest.raises(UsageError, match=words):
+        desk.session(**options | {option: str(desk.runs[0]) if option == "replay" else True})
 
 
 def test_our_test_runs_as_its_test(tmp_path: Path) -> None:
