@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from kab_kernelagent.providers.provider import ModelRequest
     from kab_kernelagent.store import Place, RunStore
 
-FIRST_WAIT_S = 0.5
-"""Seconds that everybody waits after a refusal for the rate that names none; of further tries, the first wait."""
-
 
 class Account:
     """Of one run. Safe for several threads."""
@@ -115,7 +112,7 @@ class Account:
                 {"event": ENDED, **row, "outcome": error.outcome.value, "detail": error.detail, **latency}
             )
             if error.outcome is CallOutcome.RATE_LIMITED:
-                self._pace.refused(error.retry_after_s if error.retry_after_s is not None else FIRST_WAIT_S)
+                self._pace.refused(error.retry_after_s)
             raise
         facts = reply_to_json(reply)
         facts |= {"latency_s": time.monotonic() - started, "cost_usd": self._cost_usd(reply)}

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kab_kernelagent.account import FIRST_WAIT_S, reply_from_json
+from kab_kernelagent.account import reply_from_json
 from kab_kernelagent.outcome import PASSING, CallFailedError, CallOutcome
 from kab_kernelagent.pace import NotWantedError
 from kab_kernelagent.providers.provider import Message, ModelRequest
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kab_kernelagent.providers.provider import Provider
     from kab_kernelagent.store import Place, RunStore
 
-_LONGEST_WAIT_S = 60.0
-"""Seconds before a further try of a call at most; each wait doubles the one before."""
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
+"""Seconds before the first further try of a call, and at most; each wait doubles the one before."""
 _POLL_S = 0.1
 _HOPELESS = 3
 """Calls that a server may refuse for good, with no answer to any, before nothing more is asked of it."""
@@ -130,7 +130,7 @@ class Caller:
     def _wait(self, error: CallFailedError, failed: int, wanted: Callable[[], bool]) -> None:
         if error.outcome is CallOutcome.RATE_LIMITED:
             return  # the pace makes everybody wait
-        own = min(FIRST_WAIT_S * 2.0 ** (failed - 1), _LONGEST_WAIT_S) * self._jitter.uniform(0.5, 1.0)
+        own = min(_FIRST_WAIT_S * 2.0 ** (failed - 1), _LONGEST_WAIT_S) * self._jitter.uniform(0.5, 1.0)
         until = time.monotonic() + (own if error.retry_after_s is None else error.retry_after_s)
         while (left := until - time.monotonic()) > 0:
             if not wanted():

@@ -12,6 +12,12 @@ _POLL_S = 0.1
 """Seconds between two looks at whether a waiting caller is still wanted."""
 _SLOWER, _FASTER = 0.7, 1.03
 """After a refusal for its rate, what the rate of starts is multiplied by; and after each answer, until the next."""
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
+"""Seconds of waiting after a refusal that asks for no time: the first, which doubles with each further one, and the
+longest."""
+_DOUBLINGS = 10
+_PATIENCE = 8
+"""Refusals in a row, with no answer between, after which the server's own times are not believed any more."""
 _FLOOR = 1 / 60
 """Fewest starts a second that refusals can lead to: one a minute."""
 
@@ -39,6 +45,8 @@ class Pace:
         self._limit = per_minute / _MINUTE_S if per_minute else None
         self._rate = self._limit
         self._next_start = 0.0
+        self._wait_over = 0.0
+        self._refusals = 0
         self._answered_since = 0
         self._first_start: float | None = None
         self._started = 0
@@ -74,11 +82,21 @@ class Pace:
                 self._free += 1
                 self._changed.notify()
 
-    def refused(self, wait_s: float) -> None:
-        """Tell of a refusal for the rate of calls: nobody starts for so many seconds."""
+    def refused(self, wait_s: float | None) -> None:
+        """Tell of a refusal for the rate of calls: nobody starts for a while.
+
+        Args:
+            wait_s: What the server asks for; None where it does not ask. A server that goes on refusing after the
+                time that it asked for is waited for longer and longer, too.
+        """
         with self._changed:
             now = time.monotonic()
-            self._next_start = max(self._next_start, now + wait_s)
+            if now >= self._wait_over:  # else it started together with one that was refused
+                self._refusals += 1
+            own = min(_FIRST_WAIT_S * 2.0 ** min(self._refusals - 1, _DOUBLINGS), _LONGEST_WAIT_S)
+            wait = own if not wait_s else max(wait_s, own if self._refusals > _PATIENCE else 0.0)
+            self._wait_over = now + wait
+            self._next_start = max(self._next_start, self._wait_over)
             elapsed = now - (self._first_start or now)
             observed = self._started / elapsed if elapsed > 1 else None
             if self._rate is None:
@@ -92,6 +110,7 @@ class Pace:
         """Tell of an answer: where refusals have slowed the pace, it may grow again."""
         with self._changed:
             self._answered_since += 1
+            self._refusals = 0
             if self._rate is not None and (self._limit is None or self._rate < self._limit):
                 grown = self._rate * _FASTER
                 self._rate = grown if self._limit is None else min(grown, self._limit)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kab_kernelagent.outcome import CallFailedError, CallOutcome, Finish, Reply
 from kab_kernelagent.providers.failures import failure
-from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, SYSTEM, Forwarded
+from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, SYSTEM, Forwarded, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,7 +128,8 @@ def _tokens(usage: Any) -> dict[str, int]:
     """Return the counts that a usage tells; a stream tells them in two parts."""
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     found = {name: getattr(usage, name, None) for name in names}
-    return {name: count for name, count in found.items() if isinstance(count, int)}
+    told = {name: count(value) for name, value in found.items()}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _reply(text: str, finish: Finish, model: str, request_id: str, tokens: Mapping[str, int]) -> Reply:

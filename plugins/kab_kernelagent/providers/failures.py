@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 import time
 from typing import Any
 
@@ -101,6 +102,6 @@ def _retry_after(error: Exception) -> float | None:
             wait = float(text) * unit_s
         except ValueError:
             moment = email.utils.parsedate_tz(text)
-            wait = email.utils.mktime_tz(moment) - time.time() if moment else 0.0
-        return min(max(wait, 0.0), _MAX_WAIT_S) if wait == wait else None  # noqa: PLR0124 - not a number
+            wait = email.utils.mktime_tz(moment) - time.time() if moment else math.nan
+        return min(wait, _MAX_WAIT_S) if wait >= 0 else None
     return None

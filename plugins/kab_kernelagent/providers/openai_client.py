@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kab_kernelagent.outcome import CallFailedError, CallOutcome, Finish, Reply
 from kab_kernelagent.providers.failures import failure, filtered
-from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, Forwarded
+from kab_kernelagent.providers.provider import MAX_REPLY_CHARS, Forwarded, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,7 +92,7 @@ class OpenAIProvider:
                 model, request_id = chunk.model or model, request_id or chunk.id or ""
                 for choice in chunk.choices[:1]:
                     refusal = getattr(choice.delta, "refusal", None)
-                    text = choice.delta.content or refusal or ""
+                    text = _text(choice.delta.content) or refusal or ""
                     pieces.append(text)
                     size, refused = size + len(text), refused or bool(refusal)
                     if choice.finish_reason:
@@ -110,7 +110,7 @@ def _read(answer: Any) -> Reply:
     completion = answer.parse()
     choice = completion.choices[0]
     refusal = getattr(choice.message, "refusal", None)
-    text = choice.message.content or ""
+    text = _text(choice.message.content)
     finish = Finish.REFUSED if refusal else _FINISH.get(choice.finish_reason or "", Finish.UNKNOWN)
     request_id = answer.headers.get(_REQUEST_ID) or completion.id or ""
     return _reply(text or refusal or "", finish, completion.model or "", request_id, completion.usage)
@@ -123,7 +123,14 @@ def _reply(text: str, finish: Finish, model: str, request_id: str, usage: Any) -
         finish=Finish.LENGTH if len(text) > MAX_REPLY_CHARS else finish,
         model=model,
         request_id=request_id,
-        tokens_in=getattr(usage, "prompt_tokens", None),
-        tokens_out=getattr(usage, "completion_tokens", None),
-        tokens_cached=cached or 0,
+        tokens_in=count(getattr(usage, "prompt_tokens", None)),
+        tokens_out=count(getattr(usage, "completion_tokens", None)),
+        tokens_cached=count(cached) or 0,
     )
+
+
+def _text(content: Any) -> str:
+    """Return a message's text, which some servers send in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content)
+    return content or ""

@@ -16,6 +16,11 @@ MAX_REPLY_CHARS = 1_000_000
 a disk and a pattern search bear for every call."""
 
 
+def count(value: object) -> int | None:
+    """Return a number of tokens that a server tells, None where it is none: limits are kept by these numbers."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One turn of a dialogue."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email.utils
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,10 +116,90 @@ def test_each_failure_has_its_outcome(
     assert (float(wish) if wish else None) == caught.value.retry_after_s
 
 
+@pytest.mark.parametrize(
+    ("value", "least", "most"),
+    [("7.5", 7.5, 7.5), (None, 50, 60), ("99999999", 600, 600), ("inf", 600, 600)],
+    ids=["seconds", "a date", "years", "for ever"],
+)
+def test_a_wish_to_wait_is_understood(serve: Serve, value: str | None, least: float, most: float) -> None:
+    """Seconds or a date of HTTP; a mistaken one must not stop a run for a day."""
+    text = value or email.utils.formatdate(time.time() + 60, usegmt=True)
+
+    with pytest.raises(CallFailedError) as caught:
+        _call(serve(lambda _: Status(code=429, headers={"retry-after": text})), "openai", stream=True)
+
+    assert caught.value.retry_after_s is not None
+    assert least <= caught.value.retry_after_s <= most
+
+
+@pytest.mark.parametrize("value", ["soon", "-5", "nan", ""])
+def test_what_is_no_wish_to_wait_is_none(serve: Serve, value: str) -> None:
+    """It must not lead to a call at once either."""
+    with pytest.raises(CallFailedError) as caught:
+        _call(serve(lambda _: Status(code=429, headers={"retry-after": value})), "openai", stream=True)
+
+    assert (CallOutcome.RATE_LIMITED, None) == (caught.value.outcome, caught.value.retry_after_s)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        ("overloaded_error", CallOutcome.RATE_LIMITED),
+        ("authentication_error", CallOutcome.UNAUTHORISED),
+        ("invalid_request_error", CallOutcome.BAD_REQUEST),
+        ("api_error", CallOutcome.SERVER_ERROR),
+    ],
+)
+def test_an_error_in_a_stream_is_one(serve: Serve, provider: str, code: str, outcome: CallOutcome) -> None:
+    """The status says that all is well by then."""
+    body = f'event: error\ndata: {{"type": "error", "error": {{"type": "{code}", "message": "x"}}}}\n\n'
+    answer = Status(code=200, body=body.encode(), headers={"Content-Type": "text/event-stream"})
+
+    with pytest.raises(CallFailedError) as caught:
+        _call(serve(lambda _: answer), provider, stream=True)
+
+    assert outcome is caught.value.outcome
+
+
+def test_a_filter_before_the_model_is_a_refusal(serve: Serve) -> None:
+    """Servers that filter prompts say so by an error."""
+    body = b'{"error": {"code": "content_filter", "message": "x"}}'
+
+    reply = _call(serve(lambda _: Status(code=400, body=body)), "openai", stream=True)
+
+    assert ("", Finish.REFUSED) == (reply.text, reply.finish)
+
+
+WHOLE = """{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "usage": %s, "choices": [
+{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": %s}}]}"""
+
+
+@pytest.mark.parametrize(
+    "usage", ["null", '{"prompt_tokens": -5, "completion_tokens": "7"}', '{"prompt_tokens": true}']
+)
+def test_counts_that_are_none_are_unknown(serve: Serve, usage: str) -> None:
+    """Limits are kept by them."""
+    body = (WHOLE % (usage, '"text"')).encode()
+
+    reply = _call(serve(lambda _: Status(code=200, body=body)), "openai", stream=False)
+
+    assert ("text", None, None) == (reply.text, reply.tokens_in, reply.tokens_out)
+
+
+def test_a_text_in_parts_is_put_together(serve: Serve) -> None:
+    """As some servers send it."""
+    body = (
+        WHOLE % ("null", '[{"type": "text", "text": "a"}, {"type": "x"}, {"type": "text", "text": "b"}]')
+    ).encode()
+
+    assert "ab" == _call(serve(lambda _: Status(code=200, body=body)), "openai", stream=False).text
+
+
 @EACH
 def test_what_is_no_reply_is_broken(serve: Serve, provider: str, *, stream: bool) -> None:
     """JSON of another shape, and no JSON at all."""
-    for body in (b"{}", b"[1, 2", b'{"choices": [], "content": null}'):
+    for body in (b"{}", b"[1, 2", b"", b"<html>", b'{"choices": [], "content": null}', b'{"model": "\xff"}'):
         with pytest.raises(CallFailedError) as caught:
             _call(serve(lambda _, body=body: Status(code=200, body=body)), provider, stream=stream)
 
