@@ -3,8 +3,9 @@
     python tests/benchmarks/aa.py [--repeats 8] [--processes 4] [--do-bench]
 
 Prints for each operator and shape the eager time, mean (bias) and standard deviation of ln(ratio) over the repeats,
-which are spread over several processes of the candidate: each has its memory and its code elsewhere; how often a difference was claimed, and the time that a measurement took; with ``--do-bench`` the same of a pair of
-``triton.testing.do_bench`` calls in this process.
+which are spread over several processes of the candidate: each has its memory and its code elsewhere; how often a
+difference was claimed; and the time that a further and a first measurement of a process took. With ``--do-bench``
+the same of a pair of ``triton.testing.do_bench`` calls in this process.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ def main() -> None:
     chosen = parser.parse_args()
     print(
         f"{'case':24} {'eager us':>9} {'bias %':>7} {'sd %':>6} {'width %':>7} {'claims':>6} {'turns':>5} "
-        f"{'s/case':>7} {'host us':>8} {'ext us':>8} {'light':>6}  notes"
+        f"{'s/case':>7} {'s first':>7} {'host us':>8} {'ext us':>8} {'light':>6}  notes"
     )
     with bench() as session:
         for name, case in CASES.items():
-            ratios, walls, claims, widths = [], [], 0, []
+            ratios, widths, claims = [], [], 0
+            walls: list[float] = []
+            firsts: list[float] = []
             timing = None
             for timed in session.times(case, eager_source(case), chosen.repeats, processes=chosen.processes):
                 timing = timed.outcome.timing
@@ -66,14 +69,14 @@ def main() -> None:
                 ratios.append(math.log(speed.ratio.value))
                 widths.append(speed.ratio.half_width)
                 claims += speed.finding is not Finding.NO_DIFFERENCE
-                walls.append(timed.wall_s)
+                (firsts if timed.first else walls).append(timed.wall_s)
             if not ratios or timing is None:
                 print(f"{name:24} no device")
                 continue
             print(
                 f"{name:24} {speed.reference_s * 1e6:9.2f} {100 * statistics.mean(ratios):7.2f} "
                 f"{100 * statistics.pstdev(ratios):6.2f} {100 * statistics.mean(widths):7.2f} {claims:>3}/{len(ratios)} "
-                f"{len(timing.candidate_s):5} {statistics.mean(walls):7.3f} {timing.candidate_host_s * 1e6:8.1f} "
+                f"{len(timing.candidate_s):5} {statistics.mean(walls or firsts):7.3f} {statistics.mean(firsts):7.3f} {timing.candidate_host_s * 1e6:8.1f} "
                 f"{(timing.external_s or 0) * 1e6:8.1f} {speed.light_share or 0:6.2f}  {' '.join(speed.notes)}",
                 flush=True,
             )

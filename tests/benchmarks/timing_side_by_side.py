@@ -49,6 +49,8 @@ class Timed:
     outcome: TimingOutcome
     wall_s: float
     """Time that measuring took."""
+    first: bool
+    """Whether it was the first of its process, which sets up what all of them use."""
 
 
 def tensor_case(
@@ -121,10 +123,10 @@ class Bench:
             reply = candidate.call({"call": opened["call"]}, descriptors, deadline)
             close_quietly(*descriptors)
             assert reply["outcome"] == "returned", reply
-            for _ in range(repeats):
+            for number in range(repeats):
                 started = time.monotonic()
                 outcome = conductor.time_case(candidate, case, deadline, first_s=None)
-                yield Timed(outcome=outcome, wall_s=time.monotonic() - started)
+                yield Timed(outcome=outcome, wall_s=time.monotonic() - started, first=number == 0)
 
 
 def eager_source(case: Case) -> str:

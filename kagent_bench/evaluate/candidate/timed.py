@@ -15,7 +15,7 @@ import torch
 
 from kagent_bench.evaluate.timing.kernel_trace import kernel_seconds
 from kagent_bench.evaluate.timing.shared_memory import CannotShare, SharedBuffer, open_shared
-from kagent_bench.evaluate.timing.stopwatch import Stopwatch
+from kagent_bench.evaluate.timing.stopwatch import Stopwatch, TurnSamples
 
 if TYPE_CHECKING:
     from kagent_bench.evaluate.candidate.memory import Call
@@ -74,17 +74,24 @@ class TimedCall:
 
     def turn(self) -> dict[str, Any]:
         """Time a turn; returns the samples in seconds."""
+        samples = self._turn(self._calls)
+        host_s = statistics.median(samples.host_s)
+        return {"outcome": "timed", "device_s": list(samples.device_s), "host_s": host_s}
+
+    def _turn(self, n_calls: int) -> TurnSamples:
         with torch.no_grad():
-            samples = self._watch.turn(
-                self._calls,
+            return self._watch.turn(
+                n_calls,
                 unrecorded=self._unrecorded,
                 renew=self._renew,
                 call=self._called(),
                 keep=self._keep,
                 held=self._held,
             )
-        host_s = statistics.median(samples.host_s)
-        return {"outcome": "timed", "device_s": list(samples.device_s), "host_s": host_s}
+
+    def warm_up(self) -> None:
+        """Make a call, for the host's pace and for what a first call without the observer sets up."""
+        self._turn(1)
 
     def floor(self) -> float:
         """Return what this process's clock reads for a kernel that does nothing, in seconds."""
@@ -192,7 +199,7 @@ class TimedCalls:
                 for descriptor in descriptors:
                     os.close(descriptor)
                 return {"outcome": "untimed", "detail": str(error)}
-            self._timed.turn()  # the host's pace, and what a first call without the observer sets up
+            self._timed.warm_up()
             return {"outcome": "timed", "floor_s": self._timed.floor()}
         timed = self._timed
         assert timed is not None

@@ -77,7 +77,7 @@ class CaseJudge:
         self._undeclared: frozenset[int] = frozenset()
         self._pending: list[str] = []
         self._round: Round | None = None
-        self._before = b""
+        self._before = bytearray()
         self._first_values: list[bytes] | None = None
         self.tally = Tally()
         self.layout: arena_module.Layout | None = None
@@ -131,16 +131,23 @@ class CaseJudge:
         secret = hmac.new(
             self._settings.seed, f"guard:{self._case.id}:{self._round.name}".encode(), hashlib.sha256
         )
-        stored = [_bytes(storage) for storage in self._round.storages]
-        gaps = self.layout.input_bytes - sum(map(len, stored))
+        regions = self.layout.regions
+        gaps = self.layout.input_bytes - sum(region.n_bytes for region in regions)
         noise = hashlib.shake_256(secret.digest()).digest(gaps)
-        parts, position, used = [], 0, 0
-        for region, data in zip(self.layout.regions, stored, strict=True):
-            gap = region.offset - position
-            parts += [noise[used : used + gap], data]
-            position, used = region.offset + region.n_bytes, used + gap
-        self._before = b"".join([*parts, noise[used:]])
-        arena.memory[: self.layout.input_bytes] = self._before
+        before = bytearray(self.layout.input_bytes)
+        position, used = 0, 0
+        for region, storage in zip(regions, self._round.storages, strict=True):
+            end = used + region.offset - position
+            before[position : region.offset] = noise[used:end]
+            position, used = region.offset + region.n_bytes, end
+            if region.n_bytes:
+                place = torch.frombuffer(
+                    before, dtype=torch.uint8, offset=region.offset, count=region.n_bytes
+                )
+                place.copy_(bits(storage))
+        before[position:] = noise[used:]
+        self._before = before
+        arena.memory[: self.layout.input_bytes] = before
 
     # --- judging ----------------------------------------------------------------------------------------------
 

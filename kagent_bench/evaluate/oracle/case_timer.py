@@ -136,7 +136,6 @@ class CaseTimer:
         self._contents.draw(self._private, slots, -1)
         for operator in self._sides.values():
             self._turn(operator, FEWEST_CALLS, slots)  # warm-up: compilation, workspaces
-        self._turn(self._operator, PILOT_CALLS, slots)  # the host's pace
         began = time.perf_counter()
         pilot = self._turn(self._operator, PILOT_CALLS, slots)
         wall = (time.perf_counter() - began) / (PILOT_CALLS + UNRECORDED_CALLS)

@@ -105,7 +105,9 @@ def check_metadata(
     return None
 
 
-def check_guards(before: bytes, after: bytes, layout: Layout, names: Sequence[str]) -> Finding | None:
+def check_guards(
+    before: bytes | bytearray, after: bytes, layout: Layout, names: Sequence[str]
+) -> Finding | None:
     """Compare the bytes around the inputs: a changed one was written out of bounds."""
     if before == after:
         return None
@@ -124,9 +126,11 @@ def check_guards(before: bytes, after: bytes, layout: Layout, names: Sequence[st
 
 
 def check_unchanged(
-    before: bytes, after: bytes, layout: Layout, names: Sequence[str], writable: frozenset[int]
+    before: bytes | bytearray, after: bytes, layout: Layout, names: Sequence[str], writable: frozenset[int]
 ) -> Finding | None:
     """Compare the inputs that must not be written."""
+    if before == after:
+        return None
     for index, region in enumerate(layout.regions):
         place = slice(region.offset, region.offset + region.n_bytes)
         if index not in writable and before[place] != after[place]:

@@ -103,8 +103,9 @@ def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
     item = ITEM_BYTES[leaf.dtype]
     if (last + 1) * item > leaf.n_bytes:
         raise Unreadable("extent")
-    data = bytearray(arena.memory[leaf.at : leaf.at + leaf.n_bytes // item * item])
-    values = torch.frombuffer(data, dtype=dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
+    n_bytes = leaf.n_bytes // item * item
+    data = torch.frombuffer(arena.memory, dtype=torch.uint8, offset=leaf.at, count=n_bytes).clone()
+    values = data.view(dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
     if leaf.conjugate and dtype.is_complex:
         values = values.conj_physical()
     return -values if leaf.negative else values

@@ -10,19 +10,19 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-UNRECORDED_CALLS = 2
+UNRECORDED_CALLS = 1
 """Calls at the start of each turn that are run and dropped: they warm what the other side's turn displaced."""
 FEWEST_CALLS = 2
 FEWEST_TURNS = 8
 """Turns without which an interval at 95 % would be the whole range."""
 FEWEST_SAMPLES = 48
 """Recorded calls of each side, if time allows."""
-MOST_SAMPLES = 96
+MOST_SAMPLES = 64
 MOST_SLOTS = MOST_SAMPLES // FEWEST_TURNS + UNRECORDED_CALLS
 """Sets of contents that a turn needs at most."""
 JITTER_S = 0.15e-6
 """Spread of single event pairs around whatever kernel; ``tests/benchmarks/aa.py`` shows its effect."""
-TARGET_SPREAD = 0.004
+TARGET_SPREAD = 0.005
 """Wanted standard deviation of the ratio."""
 HELD_BYTES = 256 << 20
 """Memory for outputs that are held a while, so that those of the next calls lie elsewhere."""
