@@ -121,6 +121,9 @@ class Stopwatch:
             host.append(host_s)
             recent.append(value)
             del value
+        torch.cuda.synchronize(
+            self._device
+        )  # what a kernel started elsewhere must not run into the other side's turn
         return device, host
 
     def _timed(
