@@ -60,7 +60,9 @@ def assemble_text(head: str, kernels: Sequence[str], host: str, constants: Mappi
     device_functions = used_by("\n".join(kernels), DEVICE_TEXTS)
     host_functions = used_by(host, HOST_TEXTS)
     everything = "\n".join([*kernels, host, *device_functions, *host_functions])
-    imports = [f"import {name}" for name in ("itertools", "math", "struct") if f"{name}." in everything]
+    imports = [
+        f"import {name}" for name in ("functools", "itertools", "math", "struct") if f"{name}." in everything
+    ]
     preamble = "\n".join([*imports, *([""] if imports else []), "import torch", "import triton"])
     preamble += "\nimport triton.language as tl\n"
     settings = "".join(

@@ -115,8 +115,6 @@ class Rows:
     results: tuple[RowResult, ...]
     operands: tuple[str, ...] = ("self",)
     """The tensors among the body's operands; the first gives shape and device."""
-    row_operands: tuple[str, ...] = ()
-    """Tensors with one value for each row; only regions have them."""
     dims: str = "reduced_dims(dim, self.dim())"
     """Host expression of the dimensions that form a row."""
     keepdim: str = "keepdim"

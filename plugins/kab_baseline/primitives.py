@@ -125,6 +125,8 @@ asin = _call("asin")
 acos = _call("acos")
 erf = _call("erf")
 erfc = _call("erfc")
+normal_tail = _call("normal_tail")
+"""Share of a standard normal above a number that is not negative."""
 sigmoid = _call("sigmoid")
 softplus_plain = _call("softplus_plain")
 rsqrt = _call("rsqrt")

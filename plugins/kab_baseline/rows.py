@@ -21,7 +21,7 @@ TILE = 4096
 COUNT = "count"
 """Name under which a formula gets the number of elements in a row."""
 
-_IDENTITY = {
+IDENTITY = {
     "row_sum": "tl.zeros((ROWS, COLUMNS), COMPUTE)",
     "row_product": "tl.full((ROWS, COLUMNS), 1, COMPUTE)",
     "row_max": "lowest(COMPUTE) + tl.zeros((ROWS, COLUMNS), COMPUTE)",
@@ -93,7 +93,7 @@ def _common_lines(definition: Rows, signature: Signature) -> str:
 
 
 class RowKernel:
-    """One variant of one overload, or a region: its graph, its schedule and the two texts."""
+    """One variant of one overload: its graph, its schedule and the two texts."""
 
     def __init__(self, definition: Rows, variant: Variant, name: str) -> None:
         """Trace and schedule a formula.
@@ -106,9 +106,7 @@ class RowKernel:
         self.definition = definition
         names = variant.operand_names()
         self.operands = [name for name in names if name in definition.operands]
-        self.row_operands = [name for name in names if name in definition.row_operands]
-        tensors = {*definition.operands, *definition.row_operands}
-        self.numbers = [name for name in names if name not in tensors and name != COUNT]
+        self.numbers = [name for name in names if name not in definition.operands and name != COUNT]
         self.uses_count = COUNT in names
         self.graph = trace(variant.body, names)
         self.plan: Schedule = schedule(self.graph, frozenset(self.operands))
@@ -128,11 +126,6 @@ class RowKernel:
             *(
                 f"{name}_row = {name}_ptr + offsets(row, row_shape, {name}_row_strides)"
                 for name in self.operands
-            ),
-            *(
-                f"{name} = tl.load({name}_ptr + offsets(row, row_shape, {name}_row_strides), mask=row_mask)"
-                ".to(COMPUTE)"
-                for name in self.row_operands
             ),
             *(f"{name} = number({name}_bits, COMPUTE)" for name in self.numbers),
         ]
@@ -157,11 +150,11 @@ class RowKernel:
     def _arguments(self) -> list[str]:
         per_element = [item.name for item in self.definition.results if item.per_element]
         arguments = [f"{item.name}_ptr" for item in self.definition.results]
-        arguments += [f"{name}_ptr" for name in (*self.operands, *self.row_operands)]
+        arguments += [f"{name}_ptr" for name in self.operands]
         arguments += [f"{name}_bits" for name in self.numbers]
         arguments += ["n_rows", "n_columns", "row_shape"]
         arguments += [f"{item.name}_row_strides" for item in self.definition.results]
-        arguments += [f"{name}_row_strides" for name in (*self.operands, *self.row_operands)]
+        arguments += [f"{name}_row_strides" for name in self.operands]
         arguments += ["column_shape"]
         arguments += [f"{name}_column_strides" for name in (*per_element, *self.operands)]
         return arguments + [f"{name}: tl.constexpr" for name in ("COMPUTE", "ROWS", "COLUMNS")]
@@ -184,7 +177,7 @@ class RowKernel:
     def _reducing_pass(self, rows: Writer, number: int) -> list[str]:
         reductions = self.plan.reductions(number)
         names = {node: self._accumulator(node) for node in reductions}
-        lines = [f"{names[node]} = {_IDENTITY[_primitive(node).name]}" for node in reductions]
+        lines = [f"{names[node]} = {IDENTITY[_primitive(node).name]}" for node in reductions]
         body, writer = self._loop_body(rows, reductions)
         for node in reductions:
             update = _primitive(node).spelling.format(writer.atom(node.args[0]), acc=names[node])

@@ -15,7 +15,12 @@ from kagent_bench.hooks.protocols import GenerationRun, SessionGenerator
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kagent_bench.hooks.protocols import GenerationRequest, GenerationResult, Generator
+    from kagent_bench.hooks.protocols import (
+        GenerationRequest,
+        GenerationResult,
+        GenerationSession,
+        Generator,
+    )
 
 VERSION = "1"
 """Changes when the same request may give another composition."""
@@ -41,7 +46,7 @@ class Fuser:
             check_installed()
         find_inner(read.inner)
 
-    def open(self, run: GenerationRun) -> FuserSession:
+    def open(self, run: GenerationRun) -> GenerationSession:
         """Begin a run.
 
         Raises:

@@ -62,12 +62,13 @@ class Lowered:
     """How many of the outputs are the module's: all but the written values, which follow."""
 
 
-def lower(program: Program, opaque: frozenset[str] = frozenset()) -> Lowered:
+def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart: bool = False) -> Lowered:
     """Return a program in finer calls.
 
     Args:
         program: a module's.
         opaque: calls of the module that stay as they are.
+        bias_apart: whether the bias of a convolution is added by a call of its own, as the library itself does it.
 
     Raises:
         Exception: whatever PyTorch raises on calls that it cannot decompose without values.
@@ -96,7 +97,9 @@ def lower(program: Program, opaque: frozenset[str] = frozenset()) -> Lowered:
         warnings.simplefilter("ignore")
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
             examples = [_empty(item) for item in inputs]
-            graph = make_fx(run, decomposition_table=_table(), tracing_mode="fake")(*examples)
+            graph = make_fx(run, decomposition_table=_table(bias_apart=bias_apart), tracing_mode="fake")(
+                *examples
+            )
     return _Reader(graph, open_program, trace, opaque).lowered(inputs, len(flat))
 
 
@@ -123,14 +126,23 @@ class _Trace:
         return value
 
 
-def _table() -> dict[Any, Any]:
+def _table(*, bias_apart: bool) -> dict[Any, Any]:
     from torch._decomp import core_aten_decompositions, get_decompositions
 
     table: dict[Any, Any] = dict(core_aten_decompositions())
     extra = [getattr(torch.ops.aten, name) for name in _DECOMPOSED if hasattr(torch.ops.aten, name)]
     table.update(get_decompositions(extra))
     table = {key: value for key, value in table.items() if _base(key) not in _KEPT}
+    if bias_apart:
+        table[torch.ops.aten.convolution.default] = _bias_apart
     return {**table, **WINDOWS}
+
+
+def _bias_apart(source: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *rest: Any) -> Any:
+    if bias is None:
+        return NotImplemented
+    made = torch.ops.aten.convolution.default(source, weight, None, *rest)
+    return made + bias.view(-1, *[1] * (weight.dim() - 2))
 
 
 def _base(operator: Any) -> str:

@@ -11,6 +11,8 @@ from kagent_bench.hooks.options import GeneratorOption
 ROUTES = ("auto", "whole", "regions")
 BUILTIN, UPSTREAM = "builtin", "upstream"
 AGENTS = (BUILTIN, UPSTREAM)
+AUTO, AUTHORED, LIBRARY = "auto", "authored", "library"
+PRODUCTS = (AUTO, AUTHORED, LIBRARY)
 
 DECLARED = (
     GeneratorOption(
@@ -21,6 +23,18 @@ DECLARED = (
         default="auto",
         summary="One kernel for a whole module, a kernel for each region, or whichever works.",
         choices=ROUTES,
+    ),
+    GeneratorOption(
+        name="products",
+        default=AUTO,
+        summary="Matrix products and convolutions as kernels or as calls of the library; auto leaves them to the"
+        " library on a GPU where the baseline would write them.",
+        choices=PRODUCTS,
+    ),
+    GeneratorOption(
+        name="keep_slow",
+        default=False,
+        summary="Keep kernels that the library beats; on a GPU such regions stay with the library.",
     ),
     GeneratorOption(name="explain", default=False, summary="Tell why modules are cut as they are (with -v)."),
     GeneratorOption(
@@ -38,8 +52,16 @@ class FuserOptions:
 
     inner: str = "baseline"
     route: str = "auto"
+    products: str = AUTO
+    keep_slow: bool = False
     explain: bool = False
     agent: str = BUILTIN
+
+    def leaves_products(self, device: str) -> bool:
+        """Return whether products stay with the library: cuBLAS and cuDNN beat the baseline's plain tiles on a GPU."""
+        if self.products == AUTO:
+            return device != "cpu" and self.inner == "baseline"
+        return self.products == LIBRARY
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> FuserOptions:

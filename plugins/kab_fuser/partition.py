@@ -57,26 +57,45 @@ class _Growing:
     names: list[str] = field(default_factory=list)
 
 
-def partition(program: Program, origin: Mapping[str, str], opaque: frozenset[str]) -> Partition:
+FASTER = "products are the library's here (--products)"
+PRODUCTS = frozenset(
+    [
+        "aten.mm.default",
+        "aten.bmm.default",
+        "aten.addmm.default",
+        "aten.baddbmm.default",
+        "aten.convolution.default",
+    ]
+)
+
+
+def partition(
+    program: Program, origin: Mapping[str, str], opaque: frozenset[str], *, products: bool = True
+) -> Partition:
     """Return the regions of a program.
 
     Args:
         program: in finer calls.
         origin: the module's call of each.
         opaque: the module's calls that stay with the library.
+        products: whether regions may have matrix products and convolutions.
     """
-    return _Partitioner(program, origin, opaque).run()
+    return _Partitioner(program, origin, opaque, products=products).run()
 
 
 class _Partitioner:
-    def __init__(self, program: Program, origin: Mapping[str, str], opaque: frozenset[str]) -> None:
+    def __init__(
+        self, program: Program, origin: Mapping[str, str], opaque: frozenset[str], *, products: bool
+    ) -> None:
         self._program = program
         self._nodes = {node.name: node for node in program.nodes}
         self._place = {node.name: index for index, node in enumerate(program.nodes)}
         self._users = users_of(program)
+        self._refs = {node.name: tuple(node.refs()) for node in program.nodes}
         self._facts = program.facts()
         self._origin = origin
         self._opaque = opaque
+        self._left = frozenset() if products else PRODUCTS
         self._region: dict[str, _Growing] = {}
         self._regions: list[_Growing] = []
         self._decisions: list[str] = []
@@ -91,6 +110,9 @@ class _Partitioner:
 
     def _consider(self, node: Node) -> None:
         if self._origin.get(node.name) in self._opaque:
+            return
+        if node.operator in self._left:
+            self._decisions.append(f"{node.name} ({node.operator}) stays with the library: {FASTER}")
             return
         is_view = _is_view(node)
         if not is_view and not computes(node.operator) and not _is_plain_copy(node):
@@ -178,7 +200,7 @@ class _Partitioner:
                 group[name] = id(region)
         for name in trial:
             group[name] = "trial"
-        return _topological(self._program, group) is not None
+        return _topological(self._refs, group) is not None
 
     def _settle(self, region: _Growing) -> None:
         """Take calls off the end until the region is one kernel with all that leaves it."""
@@ -216,7 +238,7 @@ class _Partitioner:
         for name in self._singles:
             for taker in self._alone_program(self._nodes[name]).nodes:
                 group[taker.name] = name
-        order = _topological(self._program, group)
+        order = _topological(self._refs, group)
         assert order is not None
         items: list[Region | Node] = []
         for names in order:
@@ -235,15 +257,20 @@ class _Partitioner:
         return tuple(items)
 
 
-def _topological(program: Program, group: Mapping[str, object]) -> list[list[str]] | None:
-    """Return the groups of calls in an order in which they can run, None if there is none."""
-    place = {node.name: index for index, node in enumerate(program.nodes)}
-    key = {node.name: group.get(node.name, node.name) for node in program.nodes}
+def _topological(refs: Mapping[str, tuple[str, ...]], group: Mapping[str, object]) -> list[list[str]] | None:
+    """Return the groups of calls in an order in which they can run, None if there is none.
+
+    Args:
+        refs: the calls in order, each with the values that it uses.
+        group: of calls that belong together, by name.
+    """
+    place = {name: index for index, name in enumerate(refs)}
+    key = {name: group.get(name, name) for name in refs}
     members: dict[object, list[str]] = {}
-    for node in program.nodes:
-        members.setdefault(key[node.name], []).append(node.name)
+    for name in refs:
+        members.setdefault(key[name], []).append(name)
     needs: dict[object, set[object]] = {
-        name: {key[ref] for node in nodes for ref in program_refs(program, node) if ref in key} - {name}
+        name: {key[ref] for node in nodes for ref in refs[node] if ref in key} - {name}
         for name, nodes in members.items()
     }
     order: list[list[str]] = []
@@ -257,19 +284,6 @@ def _topological(program: Program, group: Mapping[str, object]) -> list[list[str
         done.add(ready)
         order.append(members[ready])
     return order
-
-
-_REFS: dict[int, dict[str, tuple[str, ...]]] = {}
-
-
-def program_refs(program: Program, name: str) -> tuple[str, ...]:
-    """Return the values that a call uses."""
-    known = _REFS.get(id(program))
-    if known is None:
-        _REFS.clear()
-        known = {node.name: tuple(node.refs()) for node in program.nodes}
-        _REFS[id(program)] = known
-    return known[name]
 
 
 def users_of(program: Program) -> dict[str, list[str]]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from kagent_bench.model.spending import Spending
 
 
+COMPOSITIONS = 3
+"""Kernels of one module that are judged at most: whole, composed, and composed of fewer regions."""
+
+
 class FuserSession:
     """The session."""
 
@@ -47,11 +51,14 @@ class FuserSession:
         self._inner = inner
         self._table = table
         self._run = run
-        self.version = f"{version}-{options.inner}-{inner.version}-{options.route}-{options.agent}"
+        chosen = (options.inner, inner.version, options.route, options.agent, options.products)
+        self.version = "-".join([version, *chosen, *(["slow"] if options.keep_slow else [])])
         inner_session = inner if isinstance(inner, GenerationSession) else None
         self._session = inner_session
         self.operators_at_once = inner_session.operators_at_once if inner_session else 0
-        self.max_attempts = inner_session.max_attempts if inner_session else 1
+        self.max_attempts = max(COMPOSITIONS, inner_session.max_attempts if inner_session else 1)
+        self.wants_times = not options.keep_slow or bool(inner_session and inner_session.wants_times)
+        self.secret_paths = inner_session.secret_paths if inner_session else ()
         about = json.dumps(run.judging, sort_keys=True, default=str)
         self.judge_seed = (
             inner_session.judge_seed if inner_session else hashlib.sha256(about.encode()).digest()

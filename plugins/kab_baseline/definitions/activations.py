@@ -10,7 +10,6 @@ from kab_baseline.definition import Pointwise, Result, Variant, pointwise
 
 V = Any  # a traced value, tensor or number
 
-SQRT_HALF = math.sqrt(0.5)
 GELU_SLOPE = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715
 """Coefficient of the cubic term in the tanh form of GELU (Hendrycks and Gimpel, arXiv 1606.08415)."""
@@ -50,8 +49,14 @@ def _celu(self: V, alpha: V) -> V:
     return p.where(self > 0.0, self, p.expm1(self / alpha) * alpha)
 
 
+def _normal_share(self: V) -> V:
+    """Share of a standard normal below a number, without cancellation on either side."""
+    tail = p.normal_tail(p.absolute(self))
+    return p.where(self < 0.0, tail, 1.0 - tail)
+
+
 def _gelu(self: V) -> V:
-    return 0.5 * self * p.erfc(self * -SQRT_HALF)
+    return self * _normal_share(self)
 
 
 def _gelu_tanh(self: V) -> V:
@@ -126,7 +131,7 @@ def _silu_backward(grad_output: V, self: V) -> V:
 
 
 def _gelu_backward(grad_output: V, self: V) -> V:
-    cumulative = 0.5 * p.erfc(self * -SQRT_HALF)
+    cumulative = _normal_share(self)
     density = p.exp(self * self * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
     return grad_output * (cumulative + self * density)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kab_baseline import primitives as p
 from kab_baseline import registry
 from kab_baseline.definition import Pointwise, Result, Rows, Variant
 from kab_baseline.library import HOST_TEXTS, functions
@@ -22,6 +23,18 @@ from kagent_bench.model.program import NodeRef
 
 if TYPE_CHECKING:
     from kagent_bench.model.program import Node, TensorFacts
+
+
+POWERS: Mapping[float, Callable[..., Any]] = {
+    -1.0: lambda self: 1.0 / self,
+    -0.5: p.rsqrt,
+    0.5: p.sqrt,
+    1.0: lambda self: self,
+    2.0: lambda self: self * self,
+    3.0: lambda self: self * self * self,
+    4.0: lambda self: (self * self) * (self * self),
+}
+"""Powers by a known number that take a few products; any other takes a logarithm in fp64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +168,12 @@ def _pointwise(
     result = node.results[0]
     assert result is not None
     dtype: torch.dtype = getattr(torch, result.dtype)
-    names = variant.operand_names()
+    body, names = variant.body, variant.operand_names()
     tensors, numbers = _operands(names, bound, concrete, definition.numbers, dtype, count=0)
+    if signature.operator.base == "pow" and numbers.get("exponent") in POWERS:
+        body, names = POWERS[numbers["exponent"]], ("self",)
     return Formula(
-        body=variant.body,
+        body=body,
         names=names,
         tensors=tensors,
         numbers=numbers,

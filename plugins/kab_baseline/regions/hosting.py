@@ -66,7 +66,7 @@ def strides_text(found: Analysis, what: Operand | str, name: str, axes: list[int
     """
     moves = {
         axis: (dim, steps)
-        for axis, dim, steps in (what.strides if isinstance(what, Operand) else _own(found, what))
+        for axis, dim, steps in (what.strides if isinstance(what, Operand) else own_strides(found, what))
     }
     items = []
     for axis in axes:
@@ -78,13 +78,58 @@ def strides_text(found: Analysis, what: Operand | str, name: str, axes: list[int
     return _tuple(items)
 
 
-def _own(found: Analysis, value: str) -> list[tuple[int, int, int]]:
+def own_strides(found: Analysis, value: str) -> list[tuple[int, int, int]]:
+    """Return how a returned value moves along the axes, as ``Operand.strides`` does."""
     layout = found.axes.layouts[value]
     moves = []
     for dim, dimension in enumerate(layout):
         for place, axis in enumerate(dimension):
             moves.append((axis, dim, prod(found.axes.sizes[item] for item in dimension[place + 1 :])))
     return moves
+
+
+def dims_text(found: Analysis, item: Operand, strides: str, axes: list[int]) -> str:
+    """Return how an operand lies along some axes, as the source of pairs of size and step.
+
+    Args:
+        found: the analysed region.
+        item: the operand.
+        strides: name of the tensor's strides.
+        axes: the axes, outermost first.
+    """
+    moves = {axis: (dim, steps) for axis, dim, steps in item.strides}
+    texts = []
+    for axis in axes:
+        dim, steps = moves.get(axis, (0, 0))
+        step = f"{strides}[{dim}]" + (f" * {steps}" if steps != 1 else "") if steps else "0"
+        texts.append(f"({found.axes.sizes[axis]}, {step})")
+    return f"merged({', '.join(texts)})"
+
+
+def own_dims(found: Analysis, value: str, axes: list[int]) -> str:
+    """Return how a result lies along some axes, with the strides that ``allocation`` gives it."""
+    facts = found.facts[value]
+    assert facts is not None
+    strides = facts.stride if is_dense(facts) else contiguous(facts.shape)
+    moves = {axis: strides[dim] * steps for axis, dim, steps in own_strides(found, value)}
+    dims: list[tuple[int, int]] = []
+    for axis in axes:
+        size, step = found.axes.sizes[axis], moves.get(axis, 0)
+        if dims and dims[-1][1] == size * step:
+            dims[-1] = (dims[-1][0] * size, step)
+        else:
+            dims.append((size, step))
+    return repr(tuple(dims))
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of a tensor in row-major order."""
+    return tuple(prod(shape[place + 1 :]) for place in range(len(shape)))
+
+
+def power_of_two(number: int) -> int:
+    """Return the smallest power of two that is not less."""
+    return 1 << max(0, number - 1).bit_length()
 
 
 def _tuple(items: list[str]) -> str:

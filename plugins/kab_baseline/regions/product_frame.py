@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING
 from kab_baseline.expression import Expression, Writer
 from kab_baseline.layout import indented, wrap
 from kab_baseline.primitives import trace
-from kab_baseline.regions.hosting import allocation, compute_name, shape_text, strides_text
+from kab_baseline.regions.hosting import allocation, compute_name, power_of_two, shape_text, strides_text
 
 if TYPE_CHECKING:
     from kab_baseline.regions.analysis import Analysis
     from kab_baseline.regions.body import Body
     from kab_baseline.regions.products import Contraction, Convolution
 
-CONSTANTS = {"DOT_ROWS": 64, "DOT_COLUMNS": 64, "DOT_INNER": 32, "PLAIN": 16}
-"""Tile of tl.dot (a power of two, 16 at least), and the edge of the cube that types without it multiply."""
+LARGEST = (64, 64, 32)
+"""Largest rows, columns and inner index of a tile of tl.dot."""
+SMALLEST = 16
+"""Smallest edge of a tile of tl.dot."""
+PLAIN = 16
+"""Edge of the cube that types without tl.dot multiply."""
 _PRODUCT = "product"
 
 
@@ -226,7 +230,11 @@ class _Frame:
         n_batches, n_rows, n_columns = self._sizes()
         lines = [allocation(self.found, value, out) for value, out in self.outs.items()]
         use_dot = "True" if compute_name(self.found) == "tl.float32" else "False"
-        tile = ("DOT_ROWS", "DOT_COLUMNS", "DOT_INNER") if use_dot == "True" else ("PLAIN", "PLAIN", "PLAIN")
+        sizes = (n_rows, n_columns, self.product.n_inner)
+        tile = [
+            min(largest, max(SMALLEST, power_of_two(size))) if use_dot == "True" else PLAIN
+            for size, largest in zip(sizes, LARGEST, strict=True)
+        ]
         strides = "{0}.stride()" if self.product.convolution else "matrix_strides({0})"
         items = [*self.outs.values(), left, right, *(item.value for item in self.operands)]
         items += [strides.format(left), strides.format(right)]
@@ -243,10 +251,8 @@ class _Frame:
             f"COLUMNS={tile[1]}",
             f"INNER={tile[2]}",
         ]
-        lines.append(
-            f"n_programs = {n_batches} * triton.cdiv({n_rows}, {tile[0]}) * triton.cdiv({n_columns}, {tile[1]})"
-        )
-        lines.append(wrap(f"{self.name}[(n_programs,)]", items, ""))
+        n_programs = n_batches * -(-n_rows // tile[0]) * -(-n_columns // tile[1])
+        lines.append(wrap(f"{self.name}[({n_programs},)]", items, ""))
         return lines
 
     def _part(self, axes: list[int]) -> list[str]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FUNCTION = "kernel_function"
 _RESERVED = frozenset(
     """
-    torch triton tl math struct itertools row column mask start inner batch tile program product left right count
-    result shape dims compute block_rows block_columns n_rows n_columns n_programs row_mask place_batch place_column
+    torch triton tl math struct itertools functools merged layout row column mask start inner batch tile program product left right count
+    result shape dims compute n_rows n_columns n_programs row_mask place_batch place_column
     inside image channel source mean
     """.split()
 )
@@ -48,18 +48,18 @@ def write(program: Program) -> str:
     )
     name = f"{base[:60].strip('_')}_kernel"
     if found.product is None:
-        kernel, lines = row_frame.write_rows(found, body, name)
-        constants = row_frame.CONSTANTS
+        kernel, layout, lines = row_frame.write_rows(found, body, name)
     else:
         kernel, lines = product_frame.write_product(found, body, name)
-        constants = product_frame.CONSTANTS
+        layout = []
     places = {value: f"out_{index}" for index, value in enumerate(found.outputs)}
     lines.append(f"return {_returned(program.output, places)}")
     parameters = [item.name for item in (*program.inputs, *program.state)]
-    host = wrap(f"def {FUNCTION}", parameters, ":") + "\n" + indented("\n".join(lines), 4)
+    host = "\n".join([*layout, "", "", ""]) if layout else ""
+    host += wrap(f"def {FUNCTION}", parameters, ":") + "\n" + indented("\n".join(lines), 4)
     listing = "\n".join(f"    {node.operator} -> {node.name}" for node in program.nodes)
     head = f'"""One kernel for {len(program.nodes)} calls:\n\n{listing}\n"""\n'
-    return assemble_text(head, [kernel], host, constants)
+    return assemble_text(head, [kernel], host, {})
 
 
 def _returned(output: Output, places: dict[str, str]) -> str:
