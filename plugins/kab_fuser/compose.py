@@ -235,7 +235,8 @@ if __name__ == "__main__":
 
 
 def _tuple(items: list[str]) -> str:
-    return "(" + "".join(f'"{item}", ' for item in items).strip() + ")" if items else "()"
+    inside = ", ".join(f'"{item}"' for item in items)
+    return f"({inside},)" if len(items) == 1 else f"({inside})"
 
 
 def _indented(lines: list[str]) -> str:

@@ -16,6 +16,8 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, m
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kab_fuser.pooling import WINDOWS
+from kab_fuser.reductions import TWO_STEPS
+from kab_fuser.simplify import simplified
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.model.case import SymbolSpec
 from kagent_bench.model.program import (
@@ -135,7 +137,7 @@ def _table(*, bias_apart: bool) -> dict[Any, Any]:
     table = {key: value for key, value in table.items() if _base(key) not in _KEPT}
     if bias_apart:
         table[torch.ops.aten.convolution.default] = _bias_apart
-    return {**table, **WINDOWS}
+    return {**table, **WINDOWS, **TWO_STEPS}
 
 
 def _bias_apart(source: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *rest: Any) -> Any:
@@ -200,7 +202,7 @@ class _Reader:
         items = output if isinstance(output, list | tuple) else (output,)
         outputs = tuple(NodeRef(name=self._names[item.name]) for item in items)
         made = replace(self._program, nodes=tuple(self._nodes), output=outputs, writes=())
-        return Lowered(program=_without_dead(made), origin=self._origin, n_outputs=n_outputs)
+        return Lowered(program=simplified(made), origin=self._origin, n_outputs=n_outputs)
 
     def _add(self, node: torch.fx.Node, owner: str) -> None:
         name = _unique(node.name, self._taken)
@@ -330,14 +332,3 @@ def _unique(text: str, taken: set[str]) -> str:
         name, number = f"{text}_{number}", number + 1
     taken.add(name)
     return name
-
-
-def _without_dead(program: Program) -> Program:
-    """Leave out calls whose values nobody uses."""
-    used = set(references(program.output))
-    kept = []
-    for node in reversed(program.nodes):
-        if node.name in used:
-            kept.append(node)
-            used.update(node.refs())
-    return replace(program, nodes=tuple(reversed(kept)))

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 
+from kab_fuser import reductions
 from kab_fuser.lower import lower
 from kab_fuser.merge import Merged, NotMergeable
 from kab_fuser.partition import partition
 from kab_fuser.signature import signature_of
+from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.model.names import ModuleName
 
@@ -91,6 +94,47 @@ def test_equal_regions_have_one_signature() -> None:
 
     assert signatures == again
     assert len(set(signatures)) < len(signatures)  # the scales of both vectors
+
+
+LONG_ROWS = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        means = x.mean((0, 2)), (x * x).mean((1, 2), keepdim=True), x.half().mean(), y.mean(1, keepdim=True)
+        return x.sum(), y.sum(0), torch.linalg.vector_norm(x), x.amax(), x.amin((1, 2), keepdim=True), *means
+
+
+def get_inputs():
+    return [torch.randn(4, 6, 50), torch.randn(300, 3)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_long_reductions_take_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is reduced, all, leading or trailing dimensions: no step is long, and the values are the module's."""
+    monkeypatch.setattr(reductions, "LONG", 64)
+    monkeypatch.setattr(reductions, "SHORTEST", 8)
+    monkeypatch.setattr(reductions, "PIECE", 8)
+    (tmp_path / "long.py").write_text(LONG_ROWS)
+    found = read_problem(tmp_path / "long.py", ModuleName("long"))
+    assert isinstance(found, Recorded), found
+    lowered = lower(found.module.program).program
+    given = [torch.randn(4, 6, 50), torch.randn(300, 3)]
+    expected, got = (ProgramRun(program)(*given) for program in (found.module.program, lowered))
+    facts = lowered.facts()
+    for node in lowered.nodes:
+        if node.operator.split(".")[1] in {"sum", "mean", "amax", "amin"}:
+            before, after = facts[next(iter(node.refs()))], node.results[0]
+            assert before is not None
+            assert after is not None
+            assert before.numel // after.numel < reductions.LONG, node
+
+    torch.testing.assert_close(got, expected)
 
 
 FIRST = """
