@@ -64,6 +64,9 @@ class SettingsArguments(TypedDict, total=False):
     memory_limit_mib: int | None
     interpreter_elements: int | None
     output_limit_kib: int | None
+    performance: str | None
+    baseline: Sequence[str] | None
+    kernel_time_calls: int | None
     tolerance: Mapping[str, float] | None
 
 

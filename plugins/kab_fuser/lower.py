@@ -6,6 +6,7 @@ so that a softmax remains one.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,9 @@ _KEPT = frozenset(
 )
 """Calls for which the baseline has a formula."""
 
+_TRACING = threading.Lock()
+"""PyTorch traces in one thread at a time: it patches modules meanwhile. So does the catching of warnings."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
@@ -95,7 +99,7 @@ def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart:
             *args, **{item.name: by_name[item.name] for item in open_program.state}
         )
 
-    with warnings.catch_warnings():
+    with _TRACING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
             examples = [_empty(item) for item in inputs]

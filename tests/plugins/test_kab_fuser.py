@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,3 +167,14 @@ def test_a_file_that_acts_on_import_cannot_be_merged() -> None:
         Merged().add(
             "import torch\nprint(1)\ndef kernel_function(x):\n    return x\n", "kernel_function", "a", "a"
         )
+
+
+def test_modules_are_lowered_in_several_threads() -> None:
+    """PyTorch's tracer patches its modules, so threads take turns, and each gets the same finer calls as alone."""
+    found = read_problem(PROBLEMS / "rms_norm_rotary.py", ModuleName("rms_norm_rotary"))
+    assert isinstance(found, Recorded), found
+    program = found.module.program
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: lower(program).program, range(8)))
+
+    assert [lower(program).program] * len(made) == made
