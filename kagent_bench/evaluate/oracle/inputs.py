@@ -35,6 +35,8 @@ INTEGER_BOUND = {torch.float16: 8, torch.bfloat16: 8}
 """Largest whole number per dtype: products and short sums stay exact in half precision."""
 DEFAULT_INTEGER_BOUND = 4095
 """12 bits: one more than TensorFloat-32's and float16's mantissa keeps, four more than bfloat16's."""
+LEVEL_BOUND = 2
+"""Largest whole number where equal ones must meet."""
 SPECIAL_SHARE = 0.2
 """Share of special elements where each output element depends on few inputs."""
 FEWEST_TO_CHOOSE_FROM = 2
@@ -171,7 +173,7 @@ def _draw_floats(
     if round_name == "wide":
         return _wide(shape, source)
     if round_name == "integers":
-        bound = INTEGER_BOUND.get(dtype, DEFAULT_INTEGER_BOUND)
+        bound = LEVEL_BOUND if semantics.few_levels else INTEGER_BOUND.get(dtype, DEFAULT_INTEGER_BOUND)
         return _integers(-bound, bound + 1, shape, source).double()
     nominal = low + (high - low) * _fractions(shape, source)
     if round_name == "special":

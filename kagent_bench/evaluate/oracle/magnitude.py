@@ -8,7 +8,8 @@ error is ``tol * (|reference| + m)``, elementwise, with
   condition number times \|f\| (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6); pointwise
   operators perturb one argument after the other and add up, others use random signs;
 - plus the sizes of the terms of formulas that cancel by nature (``terms``);
-- plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``).
+- plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``); in half
+  precision less, as Triton evaluates no transcendental function in it.
 
 Elements that share memory are perturbed apart, as rounding treats them.
 There is no tensor-wide scale: an element that nothing large went into must be right to its own size.
@@ -49,6 +50,8 @@ def accumulated(
     storages: Sequence[torch.Tensor],
     exact: reference.Outcome,
     leaf: int,
+    *,
+    interior: float = 1.0,
 ) -> torch.Tensor:
     """Return m for one output: a float64 tensor of that output's shape, zero where nothing is known.
 
@@ -59,11 +62,12 @@ def accumulated(
         storages: the input storages in their own dtypes.
         exact: the float64 run on them.
         leaf: index of the output among ``exact.leaves``.
+        interior: size of the values that a function of ``semantics.INTERIOR`` is evaluated through.
     """
     expected = exact.leaves[leaf]
     magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     if semantics.interior:
-        magnitude += 1.0
+        magnitude += interior
     magnitude += _terms(case, storages, expected, leaf)
     if semantics.linear:
         absolute = [_absolute(storage) for storage in storages]

@@ -50,6 +50,9 @@ INTERIOR = frozenset(
 """Functions whose usual evaluation passes through values of order one, so that near a zero of the function an
 honest kernel has an absolute error of a few units in the last place of one."""
 
+NARROW_INTERIOR = frozenset(["hardswish", "sigmoid_backward", "tanh_backward"])
+"""Those of them that need no transcendental function: a kernel may evaluate them in half precision throughout."""
+
 ACTIVATIONS = frozenset(
     """
     gelu silu mish hardswish softplus elu selu celu log_sigmoid log_sigmoid_forward logit hardsigmoid sinc xlogy
@@ -101,6 +104,13 @@ COUNTS = frozenset(
     """.split()
 )
 """Elementwise operators to which an integer is a number of steps: large ones mean nothing or overflow."""
+
+FEW_LEVELS = frozenset(
+    """
+    eq ne le lt ge gt isclose logical_and logical_or logical_xor logical_not heaviside sign sgn
+    """.split()
+)
+"""Elementwise operators that look whether numbers are equal, which numbers drawn from many never are."""
 
 FIXED_VALUES = frozenset(
     ["bucketize", "searchsorted", "histogramdd", "_histogramdd_bin_edges", "unique_consecutive"]
@@ -160,6 +170,7 @@ class Semantics:
     """Each output element depends on one element of each input (after broadcasting)."""
     linear: bool
     interior: bool
+    narrow_interior: bool
     eager_is_exact: bool
     constant_output: bool
     copies: bool
@@ -168,6 +179,8 @@ class Semantics:
     fixed_values: bool
     integers_are_data: bool
     """Whether integer tensors hold values to compute with, and neither places nor counts."""
+    few_levels: bool
+    """Whether small whole numbers are drawn from so few that equal ones meet."""
     tie_output: int | None
     """Index of the output whose values are not unique under ties."""
     mutated: frozenset[str]
@@ -214,14 +227,16 @@ def semantics_of(name: ProblemName) -> Semantics:
         elementwise=elementwise,
         linear=base in LINEAR,
         interior=base in INTERIOR,
+        narrow_interior=base in NARROW_INTERIOR,
         eager_is_exact=base in EAGER_IS_EXACT,
         constant_output=name.base in CONSTANT_OUTPUT,
         copies=name.base in COPIES,
         specials=_specials(plain, elementwise=elementwise),
         as_given_only=base.startswith(AS_GIVEN_ONLY_PREFIXES),
         fixed_values=base in FIXED_VALUES,
-        integers_are_data=base in SPECIAL_REDUCTIONS
+        integers_are_data=base in SPECIAL_REDUCTIONS | COPIES
         or (elementwise and base not in INTERIOR and base not in COUNTS),
+        few_levels=base in FEW_LEVELS,
         tie_output=_tie_output(name, operator),
         mutated=frozenset(
             argument.name
@@ -243,6 +258,7 @@ def module_semantics(program: Program, case: Case) -> Semantics:
         elementwise=False,
         linear=False,
         interior=False,
+        narrow_interior=False,
         eager_is_exact=False,
         constant_output=False,
         copies=False,
@@ -250,6 +266,7 @@ def module_semantics(program: Program, case: Case) -> Semantics:
         as_given_only=False,
         fixed_values=False,
         integers_are_data=False,
+        few_levels=False,
         tie_output=None,
         mutated=frozenset(target for target, _ in program.writes),
         steady=frozenset(weights - given),

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kagent_bench.model.case import Case, TensorSpec
+from kagent_bench.model.case import Case, LiteralValues, TensorSpec
 from kagent_bench.model.identity import make_case
+from kagent_bench.suites.recording.elements import is_floating
 from kagent_bench.suites.recording.kinds import is_elementwise, operator_kind
 from kagent_bench.suites.recording.rules import (
     general,
@@ -57,6 +58,8 @@ POINTWISE: dict[str, Rule] = {
     "dimensions": shapes.dimensions,
     "channels_last": layouts.channels_last,
     "integers": values.large_integers,
+    "counts": general.integers,
+    "flags": general.flags,
 }
 """Rules for elementwise operators; rules come in turn, so that every one has its share."""
 
@@ -71,7 +74,7 @@ ALONG_DIMENSIONS: dict[str, Rule] = {
     "scalars": values.scalars,
     "out_dtypes": reductions.out_dtypes,
     "last": reductions.last,
-    "integers": values.large_integers,
+    "integers": reductions.large_integers,
 }
 """Rules for reductions, and for operators such as softmax and cumsum that keep the shape."""
 
@@ -128,7 +131,7 @@ UNCHECKED = (
 UNCHECKED_SIZES = ("batch_norm_backward", "native_group_norm_backward")
 """First letters of operators that do so when sizes do not fit together."""
 
-MAX_OUTPUT_ELEMENTS = 1 << 14
+MAX_OUTPUT_ELEMENTS = 1 << 16
 """Elements of an output, which a small input can make as many as it likes."""
 
 GENERAL: dict[str, Rule] = {
@@ -138,6 +141,7 @@ GENERAL: dict[str, Rule] = {
     "dims": general.dims,
     "ties": general.ties,
     "unit_edges": general.unit_edges,
+    "dtypes": general.dtypes,
 }
 """Rules for operators of no class of their own."""
 
@@ -153,12 +157,12 @@ NORMALISE: dict[str, Rule] = {
 BOUNDARIES = {"bucketize": "boundaries", "searchsorted": "sorted_sequence"}
 """Operators that sort values into intervals, and the parameter with their ends."""
 
-OWN_VALUES: dict[str, Rule] = {
-    "all": partial(reductions.few, of=0),
-    "any": partial(reductions.few, of=1),
-    "cumprod": reductions.near_one,
-    "prod": reductions.near_one,
-    **dict.fromkeys(("std", "std_mean", "var", "var_mean"), reductions.far_from_zero),
+OWN_VALUES: dict[str, dict[str, Rule]] = {
+    "all": {"own_values": partial(reductions.few, of=0)},
+    "any": {"own_values": partial(reductions.few, of=1), "cancelling": reductions.cancelling},
+    "cumprod": {"own_values": reductions.near_one},
+    "prod": {"own_values": reductions.near_one},
+    **{name: {"own_values": reductions.far_from_zero} for name in ("std", "std_mean", "var", "var_mean")},
 }
 """Reductions that are only seen to be right on values of a kind."""
 
@@ -216,8 +220,7 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
     parameters = {argument.name for argument in operator._schema.arguments}  # noqa: SLF001
     base = name.base.removesuffix("_")
     if "keepdim" in parameters or base in KEEP_SHAPE | REDUCE_EVERYTHING:
-        own = OWN_VALUES.get(base)
-        return {**ALONG_DIMENSIONS, "own_values": own} if own else ALONG_DIMENSIONS
+        return {**ALONG_DIMENSIONS, **OWN_VALUES.get(base, {})}
     if base.startswith(UNCHECKED_SIZES):
         return SAFE
     if base in NORMALISE:
@@ -303,9 +306,12 @@ def _in_turn(sources: list[Iterator[tuple[str, Template]]]) -> Iterator[tuple[st
 
 
 def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
-    """Return recorded calls to start from: one of each set of given arguments, those with elements first."""
+    """Return recorded calls to start from: one of each set of given arguments.
+
+    Those with elements come first, and of them those whose values are drawn: fixed ones are special, such as all NaN.
+    """
     chosen: dict[object, Template] = {}
-    for case in sorted(recorded, key=lambda case: not _has_elements(case)):
+    for case in sorted(recorded, key=lambda case: (not _has_elements(case), _has_fixed_floats(case))):
         template = _template(operator, case)
         if template.tensors and not _has_tensor_list(case):
             pattern = (
@@ -347,6 +353,10 @@ def _template(operator: Any, case: Case) -> Template:
 
 def _has_elements(case: Case) -> bool:
     return all(storage.numel > 1 for storage in case.storages)
+
+
+def _has_fixed_floats(case: Case) -> bool:
+    return any(is_floating(item.dtype) and isinstance(item.rule, LiteralValues) for item in case.storages)
 
 
 def _has_tensor_list(case: Case) -> bool:

@@ -27,6 +27,9 @@ LONG = 100
 SMALL = 32
 """Elements that fit in one warp."""
 
+LARGE = 1 << 15
+"""Elements from which on an index needs more than 16 bits."""
+
 FIRST_ORIGINS = ("direct", "smoke")
 """Origins whose cases come first, as long as they show something new."""
 
@@ -88,8 +91,11 @@ def features(arguments: Arguments, origin: str) -> Features:
         return frozenset({("empty", empty)})
     found: set[Hashable] = {("origin", "first" if origin in FIRST_ORIGINS else origin)}
     named: list[tuple[Hashable, Value]] = [*enumerate(arguments.args), *arguments.kwargs]
+    single = all(prod(item.tensor.shape) == 1 for item in arguments.tensors())
     found |= {
-        ("argument", place, _argument_class(value)) for place, value in named if not _has_tensors(value)
+        ("argument", place, _argument_class(value), single)
+        for place, value in named
+        if not _has_tensors(value)
     }
     shapes = []
     views = arguments.views()
@@ -125,6 +131,6 @@ def _argument_class(value: Value) -> Hashable:
 def _tensor_features(place: str, tensor: TensorSpec) -> Iterator[Hashable]:
     numel = prod(tensor.shape)
     yield "rank", place, len(tensor.shape)
-    yield "size", place, sum(numel > limit for limit in (0, 1, SMALL, BLOCK))
+    yield "size", place, sum(numel > limit for limit in (0, 1, SMALL, BLOCK, LARGE))
     yield "long", place, tuple(index - len(tensor.shape) for index, n in enumerate(tensor.shape) if n > LONG)
     yield "layout", place, is_contiguous(tensor.shape, tensor.stride), 0 in tensor.stride, tensor.offset > 0

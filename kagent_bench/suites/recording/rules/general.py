@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from math import prod
+from math import inf, nan, prod
 from typing import TYPE_CHECKING
 
-from kagent_bench.model.case import IntegerValues, LiteralValues, TensorSpec
+from kagent_bench.model.case import IntegerValues, LiteralValues, SymbolSpec, TensorSpec
 from kagent_bench.suites.recording.elements import is_floating
 from kagent_bench.suites.recording.literals import encode_floats
 from kagent_bench.suites.recording.rules.values import LEVELS
@@ -43,6 +43,9 @@ NO_MEANING = frozenset(
 )  # fmt: skip
 """Flags that change no value, or leave the result open."""
 
+RESULT_DTYPES = ("bfloat16", "float16", "float32", "int64", "bool", "float64")
+"""Dtypes of results: rounded to, widened to, truncated to, and tested for zero."""
+
 CHANNELS_LAST = (0, 2, 3, 1)
 MORE = 3
 """Elements between the rows of a padded layout."""
@@ -52,6 +55,7 @@ DIMENSIONS = frozenset({"axis", "dim", "dim0", "dim1", "dim2", "dimension"})
 
 COUNTS: dict[str, tuple[int, ...]] = {
     "correction": (0, 1, 2),
+    "decimals": (1, -1, 2, 0),
     "diagonal": (-2, -1, 0, 1, 2),
     "ignore_index": (0, 1, -100),
     "k": (1, 2, 3),
@@ -125,6 +129,14 @@ def dims(template: Template) -> Iterator[Template]:
             yield template.with_value(name, tuple(range(-rank, 0)))
 
 
+def dtypes(template: Template) -> Iterator[Template]:
+    """Other dtypes of the result, where the call may name one."""
+    if "dtype" in template.names:
+        for name in RESULT_DTYPES:
+            if name != template.dtype(template.tensors[0][0]):
+                yield template.with_value("dtype", SymbolSpec(kind="dtype", name=name))
+
+
 def integers(template: Template) -> Iterator[Template]:
     """Other values of integer parameters that do not follow from the tensors."""
     for name in template.integers:
@@ -180,16 +192,18 @@ def unit_edges(template: Template) -> Iterator[Template]:
 
 
 def on_boundaries(template: Template, boundaries: str) -> Iterator[Template]:
-    """Values that meet the boundaries they are sorted into."""
+    """Values that meet the boundaries they are sorted into, lie beyond all of them, and have no order."""
     slot = template.slot(boundaries)
     found = None if slot is None or not isinstance(template.get(slot), TensorSpec) else template.literal(slot)
     if found is None or found.ndim != 1:
         return
     for other, view in template.tensors:
         if other != slot and is_floating(template.dtype(other)):
-            values = [float(found[index % found.size]) for index in range(prod(view.shape))]
+            met = [*map(float, found), inf, -inf, nan]
+            shape = view.shape if prod(view.shape) >= len(met) else (len(met),)
+            values = [met[index % len(met)] for index in range(prod(shape))]
             rule = LiteralValues(data=encode_floats(values, template.dtype(other)))
-            yield template.with_tensors({other: New(shape=view.shape, rule=rule)})
+            yield template.with_tensors({other: New(shape=shape, rule=rule)})
 
 
 def ties(template: Template) -> Iterator[Template]:

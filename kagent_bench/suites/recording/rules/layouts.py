@@ -19,6 +19,9 @@ IMAGE = (2, 3, 5, 7)
 CHANNELS_LAST = (0, 2, 3, 1)
 STEP = 2
 """Stride of a strided vector: every second element."""
+FAR_ROWS = (3, 5)
+FAR = 20_011
+"""Elements between rows: the third one starts beyond 2^15."""
 OFFSET = 3
 """Elements before a view's first one: no alignment is left."""
 
@@ -35,11 +38,12 @@ def transposed(template: Template) -> Iterator[Template]:
 
 
 def strided(template: Template) -> Iterator[Template]:
-    """Every second element of a storage, and columns of wider rows."""
+    """Every second element of a storage, columns of wider rows, and rows so far apart that 16 bits do not tell."""
     slots = [slot for slot, _ in template.tensors]
     yield template.with_tensors(dict.fromkeys(slots, New(shape=VECTOR, stride=(STEP,))))
     padded = New(shape=MATRIX, stride=(MATRIX[1] + OFFSET, 1))
     yield template.with_tensors(dict.fromkeys(slots, padded))
+    yield template.with_tensors(dict.fromkeys(slots, New(shape=FAR_ROWS, stride=(FAR, 1))))
 
 
 def expanded(template: Template) -> Iterator[Template]:
@@ -59,11 +63,11 @@ def offset(template: Template) -> Iterator[Template]:
 
 
 def channels_last(template: Template) -> Iterator[Template]:
-    """Four dimensions with the second one innermost, and an order that is neither row- nor column-major."""
+    """Four dimensions with the second one innermost, and orders that are neither row- nor column-major."""
     slots = [slot for slot, _ in template.tensors]
-    for order in (CHANNELS_LAST, (1, 3, 0, 2)):
-        image = New(shape=IMAGE, stride=permuted(IMAGE, order))
-        yield template.with_tensors(dict.fromkeys(slots, image))
+    for shape, order in ((IMAGE, CHANNELS_LAST), (IMAGE[1:], (1, 2, 0)), (IMAGE, (1, 3, 0, 2))):
+        permuted_view = New(shape=shape, stride=permuted(shape, order))
+        yield template.with_tensors(dict.fromkeys(slots, permuted_view))
 
 
 def aliased(template: Template) -> Iterator[Template]:

@@ -42,7 +42,7 @@ SIZES = (
     {"b": 2, "m": 31, "k": 1, "n": 37},
     {"b": 2, "m": 16, "k": 32, "n": 16},
     {"b": 1, "m": 1, "k": 1, "n": 1},
-    {"b": 1, "m": 3, "k": 1023, "n": 2},
+    {"b": 1, "m": 3, "k": 1031, "n": 2},
 )
 """Dimensions that fill tiles of 16 and 32 exactly, by one too many, and hardly at all."""
 

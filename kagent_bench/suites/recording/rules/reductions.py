@@ -70,6 +70,8 @@ def keepdim(template: Template) -> Iterator[Template]:
     """The reduced dimensions kept and dropped."""
     if "keepdim" in template.names:
         cube = _resized(template, New(shape=CUBE))
+        if "dim" in template.names:
+            yield cube.with_value("dim", None).with_value("keepdim", value=True)
         for dim in (1, -1):
             for turned in _along(cube, dim):
                 yield turned.with_value("keepdim", value=True)
@@ -97,12 +99,13 @@ def layouts(template: Template) -> Iterator[Template]:
 
 
 def special(template: Template) -> Iterator[Template]:
-    """Rows of ordinary values with one special value each, the last ones with two."""
+    """Rows of ordinary values with one special value each, with two, and of nothing else."""
     (slot, _), *_ = template.tensors
     if not is_floating(template.dtype(slot)):
         return
     rows = [_row(index, value) for index, value in enumerate(values.SPECIAL)]
-    rows += [[nan, inf, *ORDINARY], [inf, -inf, *ORDINARY], [-0.0] * (len(ORDINARY) + 2)]
+    rows += [[nan, inf, *ORDINARY], [inf, -inf, *ORDINARY]]
+    rows += [[value] * len(rows[0]) for value in (-0.0, inf, -inf)]
     data = encode_floats([item for row in rows for item in row], template.dtype(slot))
     shape = (len(rows), len(rows[0]))
     matrix = template.with_tensors({slot: New(shape=shape) for slot, _ in template.tensors})
@@ -127,6 +130,12 @@ def out_dtypes(template: Template) -> Iterator[Template]:
             )
 
 
+def large_integers(template: Template) -> Iterator[Template]:
+    """Integers that no floating-point number holds."""
+    for changed in values.large_integers(template):
+        yield from _along(changed, -1)
+
+
 def last(template: Template) -> Iterator[Template]:
     """Rows whose last element decides: rising, falling, and nothing but zeros (or ones) before it."""
     slot, _ = template.tensors[0]
@@ -144,9 +153,22 @@ def last(template: Template) -> Iterator[Template]:
         others = _resized(template, New(shape=shape))
         yield from _along(others.with_tensors({slot: New(shape=shape, rule=LiteralValues(data=data))}), -1)
         if "dim" not in template.names:
-            half = data[len(data) // 2 :] if chosen is rows[:2] else data[: len(data) // 2]
-            row = New(shape=(n_columns,), rule=LiteralValues(data=half))
-            yield others.with_tensors({slot: row})
+            for half in (data[: len(data) // 2], data[len(data) // 2 :]):
+                row = New(shape=(n_columns,), rule=LiteralValues(data=half))
+                yield others.with_tensors({slot: row})
+
+
+def cancelling(template: Template) -> Iterator[Template]:
+    """Rows with something in them, that add up to nothing."""
+    slot, _ = template.tensors[0]
+    dtype, shape = template.dtype(slot), (3, 258)
+    if dtype == "bool" or dtype.startswith("uint"):
+        return
+    flat = [1 - 2 * (index % 2) for index in range(prod(shape))]
+    data = (
+        encode_floats(list(map(float, flat)), dtype) if is_floating(dtype) else encode_integers(flat, dtype)
+    )
+    yield from _along(template.with_tensors({slot: New(shape=shape, rule=LiteralValues(data=data))}), -1)
 
 
 def few(template: Template, *, of: int) -> Iterator[Template]:

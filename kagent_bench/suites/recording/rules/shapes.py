@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
     from kagent_bench.suites.recording.template import Shape, Template
 
-BLOCK_EDGES = (1025, 1023, 2049, 1024, 127, 1, 3079)
-"""Lengths at which a kernel with blocks of a power of two has a tail, none, or only a tail; some are prime."""
+BLOCK_EDGES = (1025, 1023, 2049, 1024, 127, 1, 3079, 32_771)
+"""Lengths at which a kernel with blocks of a power of two has a tail, none, or only a tail; some are prime. The last
+one needs more than 16 bits to count, and is the one exception to the limit of size."""
 
-SEVERAL_DIMENSIONS: tuple[Shape, ...] = ((33, 31), (3, 5, 7, 11), (1, 1, 513, 1))
+SEVERAL_DIMENSIONS: tuple[Shape, ...] = ((9, 7, 13), (33, 31), (3, 5, 7, 11), (1, 1, 513, 1))
 """Shapes whose dimensions are no multiples of anything."""
 
 EMPTY: tuple[Shape, ...] = ((0,), (3, 0, 2))

@@ -23,12 +23,15 @@ LEVELS = (-1, 0, 1, 2, 1, 0, -1, 2, 2)
 N_TIES = 63
 """Elements of a tensor of ties; odd, so that the pattern shifts against rows."""
 
-LARGE = (2**53 + 1, -(2**53) - 3, 2**31 + 5, -(2**31) - 7, 2**32 + 9, 7, -11, 2**62 - 1, 2**24 + 1)
-"""Beyond the whole numbers of float64, of 32 bits, and of float32. The very least is left out: divided by minus
-one it ends the process."""
+LARGE = (
+    2**53 + 1, 2**53, -(2**53) - 3, -(2**53) - 2, 2**31 + 5, -(2**31) - 7, 2**32 + 9, 7, -11, 2**62 - 2, 2**62 - 1,
+    2**24 + 1, 2**24, -(2**62) + 2, -(2**62) + 1,
+)  # fmt: skip
+"""Beyond the whole numbers of float64, of 32 bits, and of float32, beside neighbours that only an integer tells from
+them. The very least is left out: divided by minus one it ends the process."""
 
-SCALARS: tuple[int | float, ...] = (2, -1, 0, 0.5, 3, -2.5)
-"""Other values for arguments that are numbers."""
+SCALARS: tuple[int | float, ...] = (2, -1, 0, 0.5, 3, -2.3)
+"""Other values for arguments that are numbers; the last one is none of a narrower dtype."""
 
 OTHER_DTYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "bool")
 """Dtypes that meet the template's own in type promotion."""
@@ -64,21 +67,33 @@ def ties(template: Template) -> Iterator[Template]:
 
 
 def large_integers(template: Template) -> Iterator[Template]:
-    """Integers that no floating-point number and no narrower integer holds, in the first tensor."""
-    slot, _ = template.tensors[0]
-    if template.dtype(slot) == "int64":
-        others = _plain(template, (len(LARGE),))
-        data = encode_integers(LARGE, "int64")
-        yield template.with_tensors({**others, slot: New(shape=(len(LARGE),), rule=LiteralValues(data=data))})
+    """Integers that no floating-point number and no narrower integer holds: in the first tensor, then in all."""
+    slots = [slot for slot, _ in template.tensors]
+    if template.dtype(slots[0]) != "int64":
+        return
+    shape = (len(LARGE),)
+    large: dict[Slot, New] = {}
+    for shift, slot in enumerate(slots):
+        if template.dtype(slot) == "int64":
+            data = encode_integers(LARGE[shift:] + LARGE[:shift], "int64")
+            large[slot] = New(shape=shape, rule=LiteralValues(data=data))
+    yield template.with_tensors({**_plain(template, shape), slots[0]: large[slots[0]]})
+    if len(large) > 1:
+        yield template.with_tensors({**_plain(template, shape), **large})
 
 
 def scalars(template: Template) -> Iterator[Template]:
-    """Other values for each argument that is a number."""
-    for name in template.numbers:
-        slot = template.slot(name)
-        given = None if slot is None else template.get(slot)
-        for value in SCALARS:
-            if value != given:
+    """Other values for the arguments that are numbers: all at once where there are several, then each alone."""
+    if len(template.numbers) > 1:
+        for shift in range(len(SCALARS)):
+            changed = template
+            for place, name in enumerate(template.numbers, start=shift):
+                changed = changed.with_value(name, SCALARS[place % len(SCALARS)])
+            yield changed
+    for value in SCALARS:
+        for name in template.numbers:
+            slot = template.slot(name)
+            if slot is None or value != template.get(slot):
                 yield template.with_value(name, value)
 
 

@@ -183,6 +183,17 @@ def test_a_wrong_kernel_fails_with_its_reason(judge: Judge, adding: Case, what: 
     assert judged.finding.detail.startswith("round 'as_given': ")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_another_form_of_a_function_is_wrong_in_every_dtype(
+    judge: Judge, write: CaseWriter, dtype: str
+) -> None:
+    """The two forms of GELU differ by less than half precision keeps of one, but not of their values."""
+    case = write.case("gelu.default", write.tensor(1000, dtype=dtype))
+    assert None is judge(case, lambda x: torch.nn.functional.gelu(x.float()).to(x.dtype)).finding
+    other = judge(case, lambda x: torch.nn.functional.gelu(x, approximate="tanh"))
+    assert (CaseStatus.FAILED, "values") == (other.finding and other.finding.status, other.reason)
+
+
 def test_a_stored_answer_fails_in_the_next_round(judge: Judge, adding: Case) -> None:
     """A kernel that replays its first output is wrong as soon as values are fresh."""
     memory: list[torch.Tensor] = []

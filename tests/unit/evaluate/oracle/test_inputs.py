@@ -155,6 +155,13 @@ def test_the_integers_round_is_whole_and_bounded(write: CaseWriter, dtype: torch
     assert bound // 2 < float(drawn.abs().max()) <= bound
 
 
+def test_equal_numbers_meet_where_it_is_looked_for(write: CaseWriter) -> None:
+    """Two tensors of many numbers are different everywhere, on which a comparison in the wrong place is right."""
+    case = write.case("eq.Tensor", write.tensor(1000), write.tensor(1000))
+    left, right = values(case, "integers", semantics=semantics_of(OperatorName.parse("eq.Tensor")))
+    assert 100 < int((left == right).sum()) < 400
+
+
 def test_special_values_are_strewn_densely_over_elementwise_inputs(write: CaseWriter) -> None:
     """NaN, both infinities and signed zeros appear among nominal values."""
     (drawn,) = values(write.case("relu.default", write.tensor(1000)), "special")

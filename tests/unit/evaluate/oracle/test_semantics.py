@@ -49,7 +49,8 @@ def test_outputs_that_ties_leave_open(name: str, output: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["LINEAR", "INTERIOR", "ACTIVATIONS", "SPECIAL_REDUCTIONS", "COPIES", "CONSTANT_OUTPUT"]
+    "table",
+    ["LINEAR", "INTERIOR", "ACTIVATIONS", "SPECIAL_REDUCTIONS", "COPIES", "CONSTANT_OUTPUT", "FEW_LEVELS"],
 )
 def test_the_tables_name_operators_that_exist(table: str) -> None:
     """A misspelt name in a table would say nothing about anything."""

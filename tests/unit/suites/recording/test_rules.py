@@ -140,6 +140,47 @@ def _right(x: torch.Tensor, boundaries: torch.Tensor, **options: Any) -> Any:
     return torch.bucketize(x, boundaries, **{**options, "right": True})
 
 
+def _no_order_first(x: torch.Tensor, boundaries: torch.Tensor, **options: Any) -> Any:
+    return torch.where(x.isnan(), 0, torch.bucketize(x, boundaries, **options))
+
+
+def _any_by_sum(x: torch.Tensor, dim: int, keepdim: bool = False) -> Any:  # noqa: FBT001, FBT002
+    return x.sum(dim, keepdim) != 0
+
+
+def _drops_all(x: torch.Tensor, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: FBT001, FBT002
+    return ATEN.argmax(x, dim, keepdim and dim is not None)
+
+
+def _starts_finite(x: torch.Tensor, dim: list[int], keepdim: bool = False) -> Any:  # noqa: FBT001, FBT002
+    return ATEN.amin(x, dim, keepdim).clamp(max=1e30)
+
+
+def _one_limit(x: torch.Tensor, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+    both = posinf is not None and neginf is not None
+    return torch.nan_to_num(x, nan, posinf, -posinf if both else neginf)
+
+
+def _counts_in_16_bits(x: torch.Tensor) -> Any:
+    return torch.cat([-x[: 1 << 15], x[1 << 15 :]]) if x.dim() == 1 else -x
+
+
+def _strides_in_16_bits(x: torch.Tensor) -> Any:
+    return -x if not x.dim() or x.stride(0) < 1 << 14 else x
+
+
+def _no_rank_three(x: torch.Tensor) -> Any:
+    return x if x.dim() == 3 and x.is_contiguous() else -x
+
+
+def _no_permuted_rank_three(x: torch.Tensor) -> Any:
+    return x if x.dim() == 3 and not x.is_contiguous() else -x
+
+
+def _truth_of_whole_part(x: torch.Tensor, *, dtype: Any = None, **options: Any) -> Any:
+    return ATEN._to_copy(x.trunc() if dtype is torch.bool else x, dtype=dtype, **options)
+
+
 _PAIR = [_random(3, 5), _random(3, 5)]
 FAULTS = (
     Fault(rule="layouts", operator=ATEN.constant_pad_nd.default, args=(_random(5, 3), [1, 1]), kernel=_assumes_rows),
@@ -201,6 +242,37 @@ FAULTS = (
         args=(_random(5), torch.tensor([-1.1, 0.2, 1.5])),
         kernel=_right,
     ),
+    Fault(
+        rule="on_boundaries",
+        operator=ATEN.bucketize.Tensor,
+        args=(_random(5), torch.tensor([-1.1, 0.2, 1.5])),
+        kernel=_no_order_first,
+    ),
+    Fault(rule="cancelling", operator=ATEN.any.dim, args=(_random(5, 3), 1), kernel=_any_by_sum),
+    Fault(rule="last", operator=ATEN.all.default, args=(_random(5, 3),), kernel=lambda x: x.flatten()[:1024].all()),
+    Fault(rule="keepdim", operator=ATEN.argmax.default, args=(_random(5, 3),), kernel=_drops_all),
+    Fault(rule="special", operator=ATEN.amin.default, args=(_random(5, 3), [1]), kernel=_starts_finite),
+    Fault(
+        rule="integers",
+        operator=ATEN.argmax.default,
+        args=(torch.tensor([[1, 2], [3, 4]]),),
+        kernel=lambda x, *args: ATEN.argmax(x.double(), *args),
+        dtype="int64",
+    ),
+    Fault(
+        rule="integers",
+        operator=ATEN.eq.Tensor,
+        args=(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5, 6], [7, 8]])),
+        kernel=lambda x, y: x.double() == y.double(),
+        dtype="int64",
+    ),
+    Fault(rule="scalars", operator=ATEN.nan_to_num.default, args=(_random(5, 3) / 0,), kernel=_one_limit),
+    Fault(rule="counts", operator=ATEN.round.decimals, args=(_random(5, 3),), kernel=lambda x, **_: torch.round(x)),
+    Fault(rule="sizes", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_counts_in_16_bits),
+    Fault(rule="strided", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_strides_in_16_bits),
+    Fault(rule="dimensions", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_no_rank_three),
+    Fault(rule="channels_last", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_no_permuted_rank_three),
+    Fault(rule="dtypes", operator=ATEN._to_copy.default, args=(_random(5, 3),), kernel=_truth_of_whole_part),
 )  # fmt: skip
 
 
