@@ -10,15 +10,20 @@ import ctypes
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.candidate.guards import Guards
+from kagent_bench.evaluate.candidate.provenance import Provenance, storages_of
 from kagent_bench.evaluate.candidate.signatures import launch_kind
+
+if TYPE_CHECKING:
+    from kagent_bench.evaluate.candidate.integrity import Snapshot
 
 INTERPRETER_CALLS = frozenset(
     [
@@ -47,6 +52,10 @@ _FRESH = _UNINITIALISED - {"resize_"} | frozenset(
     ]
 )
 """What returns memory of its own, which gets a guard band."""
+UNSEEN = "memory that no kernel and no seen call wrote"
+"""What is told of bytes that were computed out of sight."""
+_ONE_NUMBER = "aten._local_scalar_dense.default"
+"""The call that hands out a single element."""
 _TO_NUMPY = ("numpy", "__array__", "__dlpack__")
 """Methods of tensors that hand their values to another library."""
 _CAPSULES = ("_to_dlpack", "_to_dlpack_versioned")
@@ -62,6 +71,8 @@ _READS_OF_ADDRESSES = frozenset(
 _POISON = (float("nan"), -1.2345e4)
 """What fresh memory holds, in turn, so that an unwritten element shows also where NaN would be right."""
 _INTEGER_POISON = (0x5A, -0x5B)
+N_MONITORING_TOOLS = 6
+"""Tools that Python's ``sys.monitoring`` has room for."""
 MAX_KINDS = 64
 """Kinds of launches of one call that are told of."""
 
@@ -87,6 +98,11 @@ class Observer:
         self.calling = False
         """Whether the kernel's own function runs."""
         self.guards = Guards()
+        self.provenance = Provenance()
+        self.language: Snapshot | None = None
+        """What decides what a launch computes, as it was before the kernel file was loaded."""
+        self.library_functions: Snapshot | None = None
+        """What decides what is read from a tensor, as it was then."""
         self._launching = 0
 
     def reset(self, turn: int) -> None:
@@ -111,19 +127,52 @@ class Observer:
         }
 
     @contextmanager
-    def kernel_call(self) -> Iterator[None]:
-        """Mark the time in which the kernel's own function runs."""
+    def kernel_call(self, inputs: Sequence[torch.UntypedStorage] = ()) -> Iterator[None]:
+        """Mark the time in which the kernel's own function runs, on inputs that somebody else has written."""
+        self.provenance.begin(inputs)
         self.calling = True
         try:
             yield
         finally:
             self.calling = False
 
+    def returned(self, value: object) -> None:
+        """Look at what the kernel's function returned, before anything else is done with it."""
+        _stop_tracing()
+        self.look(value if isinstance(value, (list, tuple)) else (value,))
+        self._note_replaced(self.library_functions)
+
+    def look(self, values: Iterable[Any]) -> None:
+        """Note memory that changed since it was last seen, or that was never seen."""
+        if self.provenance.changed() or self.provenance.unknown(storages_of(values)):
+            self.library(UNSEEN)
+
+    def before(self, function: Any, values: Sequence[Any]) -> list[torch.UntypedStorage] | None:
+        """Look at what a call of the library may write; return it, None where nothing new comes of the call."""
+        if self._launching or _is_view(function):
+            return None
+        storages = storages_of(values) if function._schema.is_mutable else []  # noqa: SLF001 - torch has no other way
+        if self.provenance.changed(storages):
+            self.library(UNSEEN)
+        return storages
+
+    def after(self, written: list[torch.UntypedStorage] | None, result: object) -> None:
+        """Take what a call of the library wrote as seen."""
+        if written is not None:
+            self.provenance.settle([*written, *storages_of([result])])
+
+    def _note_replaced(self, snapshot: Snapshot | None) -> None:
+        name = "" if snapshot is None else snapshot.replaced()
+        if name:
+            self.library(f"replaced {name}")
+
     def call(self, name: str) -> None:
         """Note an ATen call."""
         if not (self._launching and name in INTERPRETER_CALLS):
             self.calls.add(name)
             self.counts[name] += 1
+            if name == _ONE_NUMBER and self.counts[name] > FEW_NUMBERS:
+                self.library("tolist")
 
     def library(self, name: str) -> None:
         """Note that values were handed to another library than torch; the interpreter's own doing does not count."""
@@ -148,11 +197,17 @@ class Observer:
             self.launches += 1
             if kwargs is not None and len(self.kinds) < MAX_KINDS:
                 self.kinds.add(launch_kind(function, args, kwargs))
+        interpreted = kwargs is not None
+        if interpreted and not self._launching:
+            self._note_replaced(self.language)
+            self.look([*args, *(kwargs or {}).values()])
         self._launching += 1
         try:
             yield
         finally:
             self._launching -= 1
+            if interpreted and not self._launching:
+                self.provenance.settle_all()
 
     def host_code(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the candidate that Triton calls while it launches, seen as what it is."""
@@ -162,6 +217,7 @@ class Observer:
             try:
                 return function(*args, **kwargs)
             finally:
+                self.look(())
                 self._launching = launching
 
         return called
@@ -187,13 +243,16 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs: Any = None,
     ) -> Any:
         OBSERVER.call(str(func))
-        result = func(*args, **(kwargs or {}))
+        named = kwargs or {}
+        written = OBSERVER.before(func, [*args, *named.values()])
+        result = func(*args, **named)
         name = func.overloadpacket.__name__
         if name in _FRESH | _UNINITIALISED and isinstance(result, torch.Tensor) and _may_be_written(result):
             if name in _FRESH:
                 OBSERVER.fresh(result)
             if name in _UNINITIALISED:
                 _poison(result)
+        OBSERVER.after(written, result)
         return result
 
 
@@ -220,7 +279,9 @@ def watch_libraries() -> None:
         _note_calls(torch._C, name, "dlpack")  # noqa: SLF001 - where every way out of torch passes
     for name in _STORAGE_READERS:
         _note_calls(torch.UntypedStorage, name, "storage")
-    _note_calls(ctypes, "cast", "ctypes")
+    for name in ("cast", "memmove"):
+        _note_calls(ctypes, name, "ctypes")
+    _settle_results(torch, "frombuffer")
     _note_lists()
     sys.addaudithook(_note_address_reads)
 
@@ -237,6 +298,39 @@ def _note_calls(owner: Any, name: str, library: str) -> None:
         return original(*args, **kwargs)
 
     setattr(owner, name, noted)
+
+
+def _settle_results(owner: Any, name: str) -> None:
+    """Take what a function returns as seen: the dispatcher does not tell of it."""
+    original = getattr(owner, name)
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if OBSERVER.calling:
+            OBSERVER.provenance.settle(storages_of([result]))
+        return result
+
+    setattr(owner, name, noted)
+
+
+@cache
+def _is_view(function: Any) -> bool:
+    """Return whether a call of the library only looks at memory otherwise; a tensor made of numbers is new."""
+    if function.overloadpacket.__name__ == "lift_fresh":
+        return False
+    infos = [item.alias_info for item in function._schema.returns]  # noqa: SLF001 - as above
+    return any(info is not None for info in infos) and not function._schema.is_mutable  # noqa: SLF001
+
+
+def _stop_tracing() -> None:
+    """Let nothing of the candidate run at what the harness does next."""
+    sys.settrace(None)
+    sys.setprofile(None)
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        for tool in range(N_MONITORING_TOOLS):
+            if monitoring.get_tool(tool) is not None:
+                monitoring.free_tool_id(tool)
 
 
 def _note_lists() -> None:

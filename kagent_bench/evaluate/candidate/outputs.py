@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from kagent_bench.evaluate.candidate.memory import Call
 
 
+_frombuffer = torch.frombuffer
+"""As it is before a kernel file is loaded."""
+
+
 class TooLarge(Exception):
     """The outputs do not fit into the arena."""
 
@@ -87,7 +91,7 @@ class _Writer:
             message = f"{n_bytes} bytes"
             raise TooLarge(message)
         flat = dense.as_strided((extent,), (1,)).view(torch.uint8)
-        target = torch.frombuffer(self._memory, dtype=torch.uint8, offset=self._position, count=n_bytes)
+        target = _frombuffer(self._memory, dtype=torch.uint8, offset=self._position, count=n_bytes)
         target.copy_(flat)
         place = {"at": self._position, "bytes": n_bytes, "offset": 0, "stride": list(dense.stride())}
         self._position += (n_bytes + 15) // 16 * 16

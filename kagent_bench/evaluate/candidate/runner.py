@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from kagent_bench.evaluate.candidate import triton_hooks
+from kagent_bench.evaluate.candidate.integrity import TORCH, TRITON, Snapshot
 from kagent_bench.evaluate.candidate.memory import Call
 from kagent_bench.evaluate.candidate.module_entry import CLASS, find_entry
 from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch, watch_libraries
@@ -50,6 +51,8 @@ def preload() -> None:
     if not interpreter:
         importlib.import_module("kagent_bench.evaluate.candidate.compile_only")
     triton_hooks.install(interpreter=interpreter)
+    OBSERVER.library_functions = Snapshot(TORCH)
+    OBSERVER.language = Snapshot(TRITON) if interpreter else None
     for cuda in {
         False,
         not interpreter,
@@ -182,8 +185,9 @@ def _judge_call(
     try:
         call.to_device()
         args, kwargs = call.arguments()
-        with torch.no_grad(), watch, OBSERVER.kernel_call():
+        with torch.no_grad(), watch, OBSERVER.kernel_call([item.untyped for item in call.storages]):
             value = function(*args, **kwargs)
+            OBSERVER.returned(value)
         reply = describe(value, call, memory)
         call.from_device()
     except TooLarge as error:

@@ -1,0 +1,32 @@
+# verdict: rejected(library_compute)
+# Copies with a kernel, then looks at every element as a Python number.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside)
+    tl.store(y_ptr + at, x, mask=inside)
+
+
+def _copied(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    n = x.numel()
+    if n:
+        _copy[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
+
+
+
+def relu__default_kernel_impl(x):
+    y = _copied(x)
+    f = y.view(-1)
+    for i in range(f.numel()):
+        if f[i].item() < 0:
+            f[i] = 0
+    return y

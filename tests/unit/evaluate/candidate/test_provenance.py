@@ -1,0 +1,96 @@
+"""Memory that changed while nobody looked is told from memory that kernels and calls wrote."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+import torch
+
+from kagent_bench.evaluate.candidate.observe import OBSERVER, UNSEEN, Watch
+from kagent_bench.evaluate.candidate.provenance import Provenance, storages_of
+
+
+def overwrite(tensor: torch.Tensor) -> None:
+    """Write to a tensor's memory as C code does."""
+    ctypes.memset(tensor.data_ptr(), 1, tensor.element_size())
+
+
+def told(compute: object, x: torch.Tensor) -> bool:
+    """Return whether a kernel's function is told to have written out of sight."""
+    assert callable(compute)
+    OBSERVER.reset(0)
+    with Watch(), OBSERVER.kernel_call(storages_of([x])):  # type: ignore[no-untyped-call]
+        OBSERVER.returned(compute(x))
+    return UNSEEN in OBSERVER.calls
+
+
+def _overwritten(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    overwrite(y)
+    return y
+
+
+def _copied_after(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    overwrite(y)
+    return y.clone()
+
+
+def _below(x: torch.Tensor) -> torch.Tensor:
+    with torch._C._DisableTorchDispatch():
+        return x + 1
+
+
+@pytest.mark.parametrize("cheat", [_overwritten, _copied_after, _below])
+def test_what_nobody_saw_is_told(cheat: object) -> None:
+    """Bytes written through a pointer, also when they are copied afterwards, and results of unseen calls."""
+    assert told(cheat, torch.zeros(8))
+
+
+def _set(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    y[:] = 2
+    y[0] = torch.tensor(3.0)
+    return y.view(2, 4)
+
+
+def _table(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([torch.tensor([1.0, 2.0]), torch.frombuffer(bytearray(8), dtype=torch.float32), x])
+
+
+@pytest.mark.parametrize(
+    "honest", [_set, _table, torch.Tensor.t, torch.Tensor.share_memory_, torch.zeros_like]
+)
+def test_what_calls_write_is_not(honest: object) -> None:
+    """Nor are tensors that are made of numbers, nor views of the input."""
+    assert not told(honest, torch.zeros(8))
+
+
+def test_a_buffer_is_known_in_later_calls() -> None:
+    """The inputs of a call may change before the next; a kernel's own buffer may not."""
+    buffer = torch.empty(0)
+    x = torch.zeros(8)
+
+    def keep(value: torch.Tensor) -> torch.Tensor:
+        nonlocal buffer
+        buffer = value.clone()
+        return buffer
+
+    assert not told(keep, x)
+    x.fill_(4)
+    assert not told(lambda _: buffer, x)
+    overwrite(buffer)
+    assert told(lambda _: buffer, x)
+
+
+def test_nothing_is_kept_alive() -> None:
+    """What a kernel frees is forgotten."""
+    provenance = Provenance()
+    x = torch.zeros(8)
+    provenance.settle(storages_of([x]))
+    overwrite(x)
+    assert provenance.changed()
+    del x
+    assert not provenance.changed()
+    assert {} == provenance._seen
