@@ -12,6 +12,7 @@ from kagent_bench.config.generator_keys import GeneratorKeys, generator_keys
 from kagent_bench.config.keys import Key, Kind
 from kagent_bench.hooks.catalog import build_catalog
 from kagent_bench.hooks.entries import GeneratorEntry
+from kagent_bench.hooks.options import GeneratorOption
 
 _META = "kagent_bench.generator_options"
 """Where a context keeps what was given."""
@@ -59,13 +60,12 @@ def _by_flag(options: GeneratorKeys) -> dict[str | None, list[Key]]:
 
 def _parameter(keys: list[Key], entries: tuple[GeneratorEntry, ...]) -> inspect.Parameter:
     key = keys[0]
-    owners = [entry for entry in entries if any(key.name == option.name for option in entry.options)]
-    summary = next(option.summary for option in owners[0].options if option.name == key.name)
+    declared = [(entry, option) for entry in entries for option in entry.options if option.name == key.name]
     flag = str(key.flag)
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if key.kind is Kind.SWITCH else flag,
         metavar=_METAVARS[key.kind],
-        help=f"[{', '.join(owner.name for owner in owners)}] {summary}",
+        help=" ".join(f"[{entry.name}] {_words(option)}" for entry, option in declared),
         show_default=False,
         expose_value=False,
         callback=_keep,
@@ -73,6 +73,14 @@ def _parameter(keys: list[Key], entries: tuple[GeneratorEntry, ...]) -> inspect.
     form: Any = _TYPES[key.kind]
     annotation: Any = Annotated[form | None, option]
     return inspect.Parameter(key.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _words(option: GeneratorOption) -> str:
+    """Return what an option is for, what may be given, and what holds where nothing is."""
+    choices = f"one of {', '.join(option.choices)}" if option.choices else ""
+    default = f"default {option.default}" if option.default not in {"", False} else ""
+    facts = "; ".join(part for part in (choices, default) if part)
+    return f"{option.summary.rstrip('.')} ({facts})." if facts else option.summary
 
 
 def _keep(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:

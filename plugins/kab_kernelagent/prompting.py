@@ -19,18 +19,6 @@ _FEEDBACK_CHARS = 6000
 """Characters of feedback in one message: three cases with a call, a worst element and a trimmed error each."""
 _STATEMENT_SHARE = 0.5
 """Share of a prompt that the problem may take; the rest is for the dialogue."""
-_MEANINGS = {
-    "incorrect": "At least one case gave a wrong result.",
-    "crashed": "The kernel's process ended: an illegal access, a signal, or out of memory.",
-    "timeout": "A case took longer than allowed.",
-    "rejected": "The kernel broke the rules, so its results do not count.",
-    "skipped": "No case could be run.",
-}
-"""What an operator's verdict means, in words for the kernel's author."""
-_POLICY = (
-    "The rule that was broken: the kernel itself must do the work, in functions under `@triton.jit` that are written in "
-    "this file. Torch may not compute, and nothing may reach for the judge. A kernel that breaks this is never accepted."
-)
 
 
 class Prompts:
@@ -86,9 +74,7 @@ class Prompts:
         return self._render(
             "refine",
             verdict=verdict,
-            meaning=_MEANINGS.get(verdict, ""),
             feedback=shortened(feedback, _FEEDBACK_CHARS),
-            policy=_POLICY if verdict == "rejected" else "",
             repeated=repeated,
             rounds_left=rounds_left,
         )

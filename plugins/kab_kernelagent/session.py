@@ -54,6 +54,8 @@ class AgentSession:
         folder = options.prompts if recorded is None else str(recorded.path / "prompts")
         self._prompts = Prompts(folder=folder, device=run.device, max_chars=options.prompt_chars)
         self._solvers: list[Solver] = []
+        self._spending: dict[str, Spending] | None = None
+        """The sums by operator folder once nothing is added to them any more."""
         self._asker = _asker(options, store, recorded)
         self.version = f"{VERSION}+{options.agent}.{options.model}"
         self.operators_at_once = options.operators_at_once
@@ -102,7 +104,9 @@ class AgentSession:
 
     def spending(self, operator: ProblemName) -> Spending | None:
         """Return what an operator took in this run, None if it was not worked on."""
-        return spending_of(self._store.ledger()).get(operator.folder)
+        if self._spending is None:
+            return spending_of(self._store.ledger()).get(operator.folder)
+        return self._spending.get(operator.folder)
 
     def close(self, *, interrupted: bool) -> None:
         """Wait for replies under way, and say whether the run can be gone on with."""
@@ -120,9 +124,12 @@ class AgentSession:
                 stored = self._store.outcome(operator)
                 if stored is not None and folder not in self._open:
                     self._tell(operator, _told(stored))
+        self._spending = spending_of(self._store.ledger())
         if not interrupted and not self._open:
             self._store.write_facts(state=FINISHED)
         self._store.close()
+        if not interrupted and not self._operators and not self._spending:
+            self._store.remove()  # all kernels were up to date
 
     def _ask_public(self, public: PublicAgent, request: GenerationRequest) -> tuple[GenerationResult, bool]:
         told = public.solve(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import shutil
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -106,6 +107,10 @@ class RunStore:
     def close(self) -> None:
         """Let others have the run."""
         self._exit.close()
+
+    def remove(self) -> None:
+        """Take a run away in which nothing was done."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def write_facts(self, **facts: Any) -> None:
         """Store what the run is about."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
+from tests.plugins.kernelagent.agents import Desk
 from tests.plugins.kernelagent.server import KEY, ModelServer, Script
 
 Serve: TypeAlias = Callable[..., ModelServer]
@@ -26,3 +28,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             return stack.enter_context(ModelServer(script, per_second=per_second).running())
 
         yield start
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """Return a folder for sessions."""
+    return Desk(folder=tmp_path)
