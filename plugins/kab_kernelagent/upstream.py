@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,8 @@ class PublicAgent:
         self._options = options
         self._store = store
         self._relay = Relay(options, store, Account.opened(options, store))
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
 
     def solve(
         self, problem: Problem, *, device: str, deadline_s: float, stopped: Callable[[], bool]
@@ -121,14 +124,18 @@ class PublicAgent:
                     [sys.executable, str(_CHILD), str(work / "task.json")],
                     cwd=work,
                     env=_environment(self._options, device, address=address, key=self._relay.key),
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,  # never written to: its end is ours
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
+                with self._lock:
+                    self._running.add(process)
                 in_time = _wait(process, time.monotonic() + deadline_s, stopped)
         finally:
             self._relay.shut(folder)
+        with self._lock:
+            self._running.discard(process)
         _clean(work, self._redact)
         if not in_time:
             return PublicResult(
@@ -142,7 +149,10 @@ class PublicAgent:
         return PublicResult(source=None, reason=reason, detail=str(failed), final=False)
 
     def close(self, wait_s: float) -> None:
-        """Wait so many seconds for calls under way, and close the way to the provider."""
+        """End what is running, wait so many seconds for calls under way, and close the way to the provider."""
+        with self._lock:
+            for process in self._running:
+                _end(process)
         self._relay.close(wait_s)
 
     def _task(self, problem: Problem, device: str, deadline_s: float) -> dict[str, Any]:
@@ -210,10 +220,17 @@ def _wait(process: subprocess.Popen[bytes], deadline: float, stopped: Callable[[
     while process.poll() is None and time.monotonic() < deadline and not stopped():
         time.sleep(_POLL_S)
     in_time = process.poll() is not None
+    _end(process)
+    return in_time
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started; safe to call twice."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    return in_time
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _clean(work: Path, redact: Callable[[str], str]) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 
 def main(task_file: str) -> None:
     """Have the agent solve the problem of a task file, and write what it returns."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     task: dict[str, Any] = json.loads(Path(task_file).read_text())
     from triton_kernel_agent import TritonKernelAgent
     from triton_kernel_agent.platform_config import get_platform
@@ -30,6 +34,13 @@ def main(task_file: str) -> None:
     temporary = Path(task["result"]).with_suffix(".part")
     temporary.write_text(json.dumps(result))
     temporary.replace(task["result"])
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the program that started this one, which nothing else tells, and end all of its group."""
+    while os.read(0, 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
 
 
 def _know_model(name: str, provider: str) -> None:

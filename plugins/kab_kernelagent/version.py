@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-VERSION = "1"
+VERSION = "2"
 """Raised when the same replies may lead to another kernel."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kab_kernelagent import upstream
 from kab_kernelagent.account import Account
 from kab_kernelagent.options import AgentOptions
 from kab_kernelagent.relay import Relay
@@ -41,7 +46,9 @@ class TritonKernelAgent:
     def generate_kernel(self, problem_description, test_code=None, generate_default_test=True):
         assert not generate_default_test and "from kernel import kernel_function" in test_code
         if "hang" in problem_description:
-            subprocess.Popen(["sleep", "77"])
+            part = self.folder / "sleeper.part"
+            part.write_text(str(subprocess.Popen(["sleep", "77"]).pid))
+            part.replace(self.folder / "sleeper")
             time.sleep(77)
         try:
             answer = self.call(problem_description, test_code)
@@ -135,6 +142,77 @@ def test_its_failures_have_their_own_names(
     session.close(interrupted=False)
 
     assert (None, reason) == (result.source, result.reason)
+
+
+def test_stopping_the_run_ends_it_at_once(serve: Serve, tmp_path: Path, checkout: Path) -> None:
+    """With all that it started, before the session is closed."""
+    desk = Desk(folder=tmp_path / "desk")
+    session = desk.session(
+        agent="upstream", upstream_path=str(checkout), base_url=f"{serve(in_turn(RELU)).url}/v1"
+    )
+    thread = threading.Thread(
+        target=session.generate, args=(request("hang.default", desk.judge),), daemon=True
+    )
+    thread.start()
+    log = tmp_path / "desk" / "logs"
+    until = time.monotonic() + 60
+    while not list(log.rglob("sleeper")) and time.monotonic() < until:
+        time.sleep(0.05)
+    sleeper = int(next(log.rglob("sleeper")).read_text())
+
+    session.close(interrupted=True)
+
+    assert _gone(sleeper)
+    thread.join(20)
+
+
+def test_it_ends_with_the_program_that_started_it(tmp_path: Path, checkout: Path) -> None:
+    """Also when that is killed, so that nobody is left to end it."""
+    task = {
+        "model": "m",
+        "provider": "openai",
+        "agents": 1,
+        "max_rounds": 1,
+        "problem": "hang",
+        "platform": "cuda",
+    }
+    task |= {"test": "from kernel import kernel_function", "log_dir": str(tmp_path), "test_timeout_s": 9}
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    environment = {
+        "PYTHONPATH": str(checkout),
+        "OPENAI_API_KEY": "x",
+        "OPENAI_BASE_URL": "x",
+        "PATH": os.environ["PATH"],
+    }
+    child = Path(upstream.__file__).with_name("upstream_child.py")
+    with subprocess.Popen(
+        [sys.executable, str(child), str(tmp_path / "task.json")],
+        env=environment,
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        until = time.monotonic() + 60
+        while not (tmp_path / "sleeper").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        sleeper = int((tmp_path / "sleeper").read_text())
+        assert process.stdin is not None
+        process.stdin.close()
+
+        assert -signal.SIGKILL == process.wait(20)
+    assert _gone(sleeper)
+
+
+def _gone(pid: int) -> bool:
+    """Return whether a process has ended, or does soon."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_a_missing_agent_is_told(serve: Serve, tmp_path: Path) -> None:
