@@ -75,6 +75,8 @@ ALONG_DIMENSIONS: dict[str, Rule] = {
     "out_dtypes": reductions.out_dtypes,
     "last": reductions.last,
     "integers": reductions.large_integers,
+    "counts": general.integers,
+    "flags": general.flags,
 }
 """Rules for reductions, and for operators such as softmax and cumsum that keep the shape."""
 
@@ -92,9 +94,10 @@ KEEP_SHAPE = frozenset(
         "logcumsumexp",
         "softmax",
         "sort",
+        "topk",
     }
 )
-"""Operators along a dimension that are no reductions."""
+"""Operators along a dimension that are no reductions of everything in it."""
 
 ARGUMENTS: dict[str, Rule] = {
     "layouts": general.layouts,

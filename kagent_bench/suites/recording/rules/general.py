@@ -38,10 +38,10 @@ UNIT = (0.0, 1.0, 0.5, 1.0, 0.25, 0.0, 0.75)
 """The ends of a domain of probabilities, and what lies between."""
 
 NO_MEANING = frozenset(
-    {"allow_tf32", "benchmark", "cudnn_enabled", "deterministic", "non_blocking", "pin_memory", "sorted", "sparse",
-     "sparse_grad"}
+    {"allow_tf32", "benchmark", "cudnn_enabled", "deterministic", "keepdim", "non_blocking", "pin_memory", "sorted",
+     "sparse", "sparse_grad"}
 )  # fmt: skip
-"""Flags that change no value, or leave the result open."""
+"""Flags that change no value, leave the result open, or have a rule of their own."""
 
 RESULT_DTYPES = ("bfloat16", "float16", "float32", "int64", "bool", "float64")
 """Dtypes of results: rounded to, widened to, truncated to, and tested for zero."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SIZES: tuple[tuple[Shape, int], ...] = (
     ((2, 1025), -1),
+    ((2, 3, 129), 1),
     ((1025, 2), 0),
     ((61, 17), -1),
     ((17, 61), 0),
@@ -28,7 +29,6 @@ SIZES: tuple[tuple[Shape, int], ...] = (
     ((5, 3, 4, 7), 0),
     ((3, 255), -1),
     ((1,), -1),
-    ((2, 3, 129), 1),
 )
 """Shapes with the dimension to work along: long and short around block edges, and few of everything else, as a
 kernel may have a program for each row, which takes the interpreter a millisecond, and combine the elements with a
@@ -88,7 +88,7 @@ def layouts(template: Template) -> Iterator[Template]:
     """Transposed, permuted, expanded, strided and offset inputs."""
     views = (
         New(shape=CUBE, stride=permuted(CUBE, (2, 1, 0))),
-        New(shape=CUBE, stride=permuted(CUBE, (1, 0, 2))),
+        New(shape=CUBE, stride=permuted(CUBE, (1, 0, 2)), offset=3),
         New(shape=(17, 65), stride=(0, 1)),
         New(shape=(17, 65), stride=(1, 0)),
         New(shape=(17, 65), stride=(130, 2), offset=1),

@@ -68,7 +68,7 @@ def _sides_swapped(x: torch.Tensor, pad: list[int], value: float = 0) -> Any:
 
 def _equal_ones_once(x: torch.Tensor, k: int, *_: Any) -> Any:
     values, places = ATEN.topk(x, k, *_)
-    return (values - 1, places) if x.numel() and bool((x == x.round()).all()) else (values, places)
+    return (values - 1, places) if x.shape == (9, 7) and bool((x == x.round()).all()) else (values, places)
 
 
 def _not_clamped(x: torch.Tensor, y: torch.Tensor, weight: Any = None, reduction: int = 1) -> Any:
@@ -154,6 +154,14 @@ def _drops_all(x: torch.Tensor, dim: Any = None, keepdim: bool = False) -> Any: 
 
 def _starts_finite(x: torch.Tensor, dim: list[int], keepdim: bool = False) -> Any:  # noqa: FBT001, FBT002
     return ATEN.amin(x, dim, keepdim).clamp(max=1e30)
+
+
+def _always_largest(x: torch.Tensor, k: int, dim: int = -1, *_: Any) -> Any:
+    return ATEN.topk(x, k, dim)
+
+
+def _one_block(x: torch.Tensor, k: int, dim: int = -1, *rest: Any) -> Any:
+    return ATEN.topk(x.narrow(dim, 0, 1030) if x.dim() and x.shape[dim] > 1030 else x, k, dim, *rest)
 
 
 def _one_limit(x: torch.Tensor, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
@@ -267,6 +275,8 @@ FAULTS = (
         dtype="int64",
     ),
     Fault(rule="scalars", operator=ATEN.nan_to_num.default, args=(_random(5, 3) / 0,), kernel=_one_limit),
+    Fault(rule="flags", operator=ATEN.topk.default, args=(_random(5, 3), 2), kernel=_always_largest),
+    Fault(rule="last", operator=ATEN.topk.default, args=(_random(5, 3), 2), kernel=_one_block),
     Fault(rule="counts", operator=ATEN.round.decimals, args=(_random(5, 3),), kernel=lambda x, **_: torch.round(x)),
     Fault(rule="sizes", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_counts_in_16_bits),
     Fault(rule="strided", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_strides_in_16_bits),
