@@ -40,6 +40,8 @@ MEMORY_BYTES = 16 << 30
 """Host memory for recording one file."""
 _SKIPPED = re.compile(r"(^|/)(\.|__)")
 """Paths that hold no problems: hidden ones and ``__init__``."""
+_CLASS = re.compile(r"([\w.]+):(\w+)", re.ASCII)
+"""A class as ``package.module:Class``."""
 _NAME_ONE = "name a folder of KernelBench-style problem files with --suite-file"
 _NOT_WORD = re.compile(r"\W+", re.ASCII)
 
@@ -130,6 +132,11 @@ def _problem_files(source: Path) -> Iterator[tuple[Path, str]]:
         InputError: there are none.
     """
     root = source.resolve()
+    named = _CLASS.fullmatch(str(source))
+    if named is not None and not root.exists():
+        message = f"'{source}' names a class, not a folder or file: nothing says what its arguments are"
+        hint = f"write a file: from {named[1]} import {named[2]} as Model, and get_inputs, get_init_inputs"
+        raise InputError(message, hint=hint)
     if not root.exists():
         raise InputError(f"no folder or file '{source}'", hint=_NAME_ONE)
     base = root if root.is_dir() else root.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -9,12 +10,23 @@ import torch
 
 aten = torch.ops.aten
 
-LONG = 1 << 16
-"""Elements from which on a row is long: reading 256 KiB of fp32 takes one program longer than a second kernel costs."""
-FEW = 256
-"""Rows up to which a large GPU's processors, 132 on an H100 or H200, are not busy with one program for each."""
-PIECE = 8192
-"""Elements that one program reduces in the first step, at most: what it can hold in registers."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When one step is not enough."""
+
+    long: int
+    """Elements from which on a row is long: reading it takes one program longer than a second kernel costs."""
+    few: int
+    """Rows that do not keep a large GPU busy: two programs for each of the 132 processors of an H100 or H200."""
+    piece: int
+    """Elements of a row that one program reduces in the first step, at most."""
+
+
+ALONG = Limits(long=1 << 16, few=256, piece=8192)
+"""Where neighbours in memory belong to one row: 256 KiB of fp32, one program for each row, as much as fits registers."""
+ACROSS = Limits(long=1 << 12, few=256 * 64, piece=512)
+"""Where they belong to different rows: one program takes 64 rows side by side, each load of which is 64 elements wide."""
 EUCLIDEAN = 2
 SHORTEST = 1024
 """Elements that the first step reduces at least where it takes whole dimensions."""
@@ -28,7 +40,8 @@ def _steps(source: torch.Tensor, dims: Any) -> tuple[torch.Tensor, list[int], li
     rank = source.dim()
     reduced = sorted({dim % rank for dim in (dims or range(rank))}) if rank else []
     length = prod(source.shape[dim] for dim in reduced)
-    if length < LONG or source.numel() > FEW * length:
+    limits = ALONG if not reduced or source.stride(reduced[-1]) == 1 else ACROSS
+    if length < limits.long or source.numel() > limits.few * length:
         return None
     first: list[int] = []
     while len(first) < len(reduced) and prod(source.shape[dim] for dim in first) < SHORTEST:
@@ -37,7 +50,7 @@ def _steps(source: torch.Tensor, dims: Any) -> tuple[torch.Tensor, list[int], li
     if not rest:
         dim = max(reduced, key=lambda item: source.shape[item])
         size = source.shape[dim]
-        inner = next((piece for piece in range(min(PIECE, size // 2), 0, -1) if size % piece == 0), 1)
+        inner = next((piece for piece in range(min(limits.piece, size // 2), 0, -1) if size % piece == 0), 1)
         if inner == 1:
             return None
         source = aten.unflatten.int(source, dim, [size // inner, inner])

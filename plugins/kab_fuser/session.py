@@ -74,7 +74,8 @@ class FuserSession:
         module = request.problem.module
         if module is None:
             detail = (
-                f"{request.problem.operator} is an operator; the fuser takes modules (--suite kernelbench)"
+                f"{request.problem.operator} is an operator, judged on arguments of many shapes; a composition is made for"
+                " one module and its shapes (--suite kernelbench)"
             )
             return GenerationResult(source=None, reason="unsupported", detail=detail)
         if self._options.agent == UPSTREAM:

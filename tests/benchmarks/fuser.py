@@ -55,7 +55,7 @@ SIZES: Mapping[str, tuple[Mapping[int, int], Mapping[int, int]]] = {
     "layer_scale_block": ({8: 96, 16: 384}, {2: 32, 6: 56}),
     "logsumexp_mish": ({16: 1024, 20: 8192}, {6: 4096}),
     "lstm_cell": ({16: 512, 12: 1024}, {5: 8192}),
-    "mlp": ({24: 1024, 48: 4096}, {6: 8192}),
+    "mlp": ({24: 1024, 48: 4096}, {6: 4096}),
     "moe_gate": ({24: 2048, 8: 64}, {10: 16384}),
     "pooling_head": ({10: 512, 6: 1000}, {3: 64, 6: 28}),
     "residual_layer_norm_gelu": ({40: 1024}, {7: 32768}),

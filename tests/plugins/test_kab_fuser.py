@@ -118,9 +118,10 @@ def get_init_inputs():
 
 def test_long_reductions_take_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is reduced, all, leading or trailing dimensions: no step is long, and the values are the module's."""
-    monkeypatch.setattr(reductions, "LONG", 64)
+    limits = reductions.Limits(long=64, few=256, piece=8)
+    monkeypatch.setattr(reductions, "ALONG", limits)
+    monkeypatch.setattr(reductions, "ACROSS", limits)
     monkeypatch.setattr(reductions, "SHORTEST", 8)
-    monkeypatch.setattr(reductions, "PIECE", 8)
     (tmp_path / "long.py").write_text(LONG_ROWS)
     found = read_problem(tmp_path / "long.py", ModuleName("long"))
     assert isinstance(found, Recorded), found
@@ -133,7 +134,7 @@ def test_long_reductions_take_two_steps(tmp_path: Path, monkeypatch: pytest.Monk
             before, after = facts[next(iter(node.refs()))], node.results[0]
             assert before is not None
             assert after is not None
-            assert before.numel // after.numel < reductions.LONG, node
+            assert before.numel // after.numel < limits.long, node
 
     torch.testing.assert_close(got, expected)
 

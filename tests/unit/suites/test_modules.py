@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kagent_bench.errors import InputError
 from kagent_bench.hooks.protocols import SuiteRequest
 from kagent_bench.suites import modules
 
@@ -67,3 +68,11 @@ def test_every_file_has_its_own_status(recorded: dict[str, OperatorCases]) -> No
         "raises": "not_exportable",
         "lacks": "missing_import",
     } == faults
+
+
+def test_a_class_by_name_is_declined_with_a_way() -> None:
+    """Nothing says what its arguments are; the error says how a file does."""
+    with pytest.raises(InputError, match="names a class") as caught:
+        modules.ModuleSuite().operator_names(SuiteRequest(files=("torch.nn:Linear",)))
+
+    assert "from torch.nn import Linear as Model" in (caught.value.hint or "")
