@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from torch._ops import OpOverload
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from kab_fuser.library import computes
 from kab_fuser.pooling import WINDOWS
 from kab_fuser.reductions import TWO_STEPS
 from kab_fuser.simplify import simplified
@@ -64,6 +66,8 @@ class Lowered:
     """Its constants are further state; what the module writes are further outputs."""
     origin: Mapping[str, str]
     """The module's call that each finer one belongs to."""
+    parts: Mapping[str, int]
+    """How many computing calls each of the module's became, equal ones counted each."""
     n_outputs: int
     """How many of the outputs are the module's: all but the written values, which follow."""
 
@@ -206,7 +210,8 @@ class _Reader:
         items = output if isinstance(output, list | tuple) else (output,)
         outputs = tuple(NodeRef(name=self._names[item.name]) for item in items)
         made = replace(self._program, nodes=tuple(self._nodes), output=outputs, writes=())
-        return Lowered(program=simplified(made), origin=self._origin, n_outputs=n_outputs)
+        parts = Counter(self._origin.get(node.name, "") for node in self._nodes if computes(node.operator))
+        return Lowered(program=simplified(made), origin=self._origin, parts=dict(parts), n_outputs=n_outputs)
 
     def _add(self, node: torch.fx.Node, owner: str) -> None:
         name = _unique(node.name, self._taken)

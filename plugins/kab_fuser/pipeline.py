@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -171,11 +170,7 @@ class Pipeline:
         speedup = self._judge(text).speedup
         if speedup is None or speedup >= 1.0 or len(self._judge.known) >= self.request.max_attempts:
             return cut, text
-        parts = Counter(
-            cut.lowered.origin.get(node.name, "")
-            for node in cut.lowered.program.nodes
-            if computes(node.operator)
-        )
+        parts = cut.lowered.parts
         native = {
             name: NATIVE for name, count in parts.items() if name and count > 1 and name not in cut.eager
         }

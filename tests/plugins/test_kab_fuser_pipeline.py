@@ -7,10 +7,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kab_baseline.generator import BaselineGenerator
 from kab_fuser.options import FuserOptions
 from kab_fuser.pipeline import Pipeline
 from kab_fuser.region_store import RegionStore
+from kab_fuser.session import COMPOSITIONS
 from kagent_bench.artefacts.problem import build_problem
 from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.hooks.protocols import Attempt, GenerationRequest, GenerationResult
@@ -19,6 +22,8 @@ from kagent_bench.model.selection import OperatorCases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kagent_bench.hooks.protocols import Generator
 
 PROBLEM = Path(__file__).with_name("fuser_problems") / "pooling_head.py"
 FIRST = "first try"
@@ -39,6 +44,76 @@ class _Selective:
         return BaselineGenerator().generate(request)
 
 
+def _pipeline(folder: Path, request: GenerationRequest, options: FuserOptions, inner: Generator) -> Pipeline:
+    return Pipeline(
+        request=request,
+        options=options,
+        inner=inner,
+        table={},
+        store=RegionStore(folder=folder / "store", scope="test"),
+        folder=folder / "stages",
+        lock_of=lambda _: threading.Lock(),
+    )
+
+
+def _compose(
+    folder: Path, name: str, speed: Callable[[str], float], *, keep_slow: bool = False
+) -> GenerationResult:
+    """Compose a problem of the tests for a GPU on which kernels are as fast as is said."""
+    found = read_problem(PROBLEM.with_name(f"{name}.py"), ModuleName(name))
+    assert isinstance(found, Recorded)
+    item = OperatorCases(operator=found.module.name, kind="module", cases=(found.case,), module=found.module)
+
+    def judge(source: str) -> Attempt:
+        return Attempt(source=source, verdict="correct", feedback="", speedup=speed(source))
+
+    request = GenerationRequest(
+        problem=build_problem(item, {"float32": 1e-5}),
+        device="cuda",
+        tolerance={"float32": 1e-5},
+        judge=judge,
+        judge_part=lambda _: judge,
+        max_attempts=COMPOSITIONS,
+    )
+    options = FuserOptions(route="regions", keep_slow=keep_slow)
+    return _pipeline(folder, request, options, BaselineGenerator()).run()
+
+
+def test_products_stay_with_the_library_of_a_gpu(tmp_path: Path) -> None:
+    """The library does the convolution without its bias, which joins what follows."""
+    source = _compose(tmp_path, "conv_transpose_scale", lambda _: 2.0).source or ""
+
+    assert 'EAGER = ("conv_transpose2d",)' in source
+    assert "torch.ops.aten.convolution.default(x, conv_weight, None, [2, 2]" in source
+    assert "region_1_add_mul_sigmoid(convolution, view, scale)" in source
+
+
+@pytest.mark.parametrize("keep_slow", [False, True])
+def test_a_region_that_the_library_beats_stays_with_it(tmp_path: Path, *, keep_slow: bool) -> None:
+    """It is declared with the measured speed, unless slow kernels are to be kept."""
+    result = _compose(
+        tmp_path, "pooling_head", lambda source: 0.5 if "mean" in source else 2.0, keep_slow=keep_slow
+    )
+    explained = (tmp_path / "stages" / "explain.txt").read_text()
+
+    assert keep_slow != ('EAGER = ("adaptive_avg_pool2d", "linear")' in (result.source or ""))
+    assert keep_slow != ("its kernel has 0.50 of the library's speed" in explained)
+
+
+def test_a_slow_composition_leaves_to_the_library_what_is_one_kernel_there(tmp_path: Path) -> None:
+    """The finer calls of a normalisation are slower than our kernel, the library's own kernel is not."""
+
+    def speed(source: str) -> float:
+        return (
+            0.7 if "def reference" in source and "var_mean" in source.partition("def reference")[0] else 1.2
+        )
+
+    result = _compose(tmp_path, "group_norm_swish", speed)
+
+    assert 'EAGER = ("group_norm", "group_norm_1")' in (result.source or "")
+    assert "1.20 of eager's speed, not 0.70" in str(result.details["reason"])
+
+
 def test_a_region_that_is_never_solved_stays_with_the_library(tmp_path: Path) -> None:
     """It is declared and called as the module calls it; the rest is composed, and every try is counted."""
     found = read_problem(PROBLEM, ModuleName("pooling_head"))
@@ -53,22 +128,15 @@ def test_a_region_that_is_never_solved_stays_with_the_library(tmp_path: Path) ->
         return judge
 
     item = OperatorCases(operator=found.module.name, kind="module", cases=(found.case,), module=found.module)
-    pipeline = Pipeline(
-        request=GenerationRequest(
-            problem=build_problem(item, {"float32": 1e-5}),
-            device="cpu",
-            tolerance={"float32": 1e-5},
-            judge=lambda source: Attempt(source=source, verdict="correct", feedback=""),
-            judge_part=judge_part,
-        ),
-        options=FuserOptions(inner="selective", route="regions"),
-        inner=_Selective(),
-        table={},
-        store=RegionStore(folder=tmp_path / "store", scope="test"),
-        folder=tmp_path / "stages",
-        lock_of=lambda _: threading.Lock(),
+    request = GenerationRequest(
+        problem=build_problem(item, {"float32": 1e-5}),
+        device="cpu",
+        tolerance={"float32": 1e-5},
+        judge=lambda source: Attempt(source=source, verdict="correct", feedback=""),
+        judge_part=judge_part,
     )
-    result = pipeline.run()
+    options = FuserOptions(inner="selective", route="regions")
+    result = _pipeline(tmp_path, request, options, _Selective()).run()
     entries = json.loads((tmp_path / "stages" / "subgraphs.json").read_text())
 
     assert result.source is not None
