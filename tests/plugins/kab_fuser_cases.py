@@ -1,7 +1,8 @@
 """Composes problem files and runs the result in Triton's interpreter beside PyTorch: ``python FILE OUT PROBLEM ...``.
 
 One JSON line is printed for each problem: its name, the largest relative difference, what stays with the library, and
-the hash of what was written. Run in a process of its own with TRITON_INTERPRET=1.
+the hash of what was written; with ``--write`` before OUT, nothing is run and there is no difference. Run in a process
+of its own with TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kab_fuser.pipeline import Pipeline
 from kab_fuser.region_store import RegionStore
 from kagent_bench.artefacts.problem import build_problem
 from kagent_bench.evaluate.modules.interpret import ProgramRun
-from kagent_bench.evaluate.modules.problem_file import read_problem
+from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.evaluate.oracle import inputs, reference
 from kagent_bench.evaluate.oracle.semantics import module_semantics
 from kagent_bench.hooks.protocols import Attempt, GenerationRequest
@@ -35,7 +36,7 @@ TOLERANCE = {"float32": 1e-5, "float16": 1e-3}
 SEED = b"a seed of the tests, of 32 bytes "
 
 
-def compose(path: Path, out: Path) -> dict[str, Any]:
+def compose(path: Path, out: Path, *, run: bool) -> dict[str, Any]:
     """Compose one problem file and compare; returns what is printed."""
     found = read_problem(path, ModuleName(path.stem))
     if isinstance(found, Fault):
@@ -60,7 +61,13 @@ def compose(path: Path, out: Path) -> dict[str, Any]:
     result = pipeline.run()
     if result.source is None:
         return {"name": path.stem, "fault": result.reason, "detail": result.detail}
-    kernel = _load(folder / "composed_kernel.py")
+    written = b"".join((folder / name).read_bytes() for name in ("composed_kernel.py", "subgraphs.json"))
+    line = {"name": path.stem, "sha256": hashlib.sha256(written).hexdigest()}
+    return {**line, **_compared(found, folder / "composed_kernel.py")} if run else line
+
+
+def _compared(found: Recorded, path: Path) -> dict[str, Any]:
+    kernel = _load(path)
     semantics = module_semantics(found.module.program, found.case)
     storages = inputs.draw(found.case, semantics, "as_given", inputs.generator(SEED, found.case.id, 0))
     expected = reference.run(ProgramRun(found.module.program), found.case, storages)
@@ -71,13 +78,8 @@ def compose(path: Path, out: Path) -> dict[str, Any]:
     got = reference.run(call, found.case, storages)
     pairs = zip(got.leaves + got.storages, expected.leaves + expected.storages, strict=True)
     return {
-        "name": path.stem,
         "difference": max(_difference(ours, theirs) for ours, theirs in pairs),
         "eager": list(kernel.EAGER),
-        "kernels": result.details["distinct_regions"],
-        "sha256": hashlib.sha256(
-            b"".join((folder / name).read_bytes() for name in ("composed_kernel.py", "subgraphs.json"))
-        ).hexdigest(),
     }
 
 
@@ -105,8 +107,10 @@ def _difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     printed = sys.stdout
-    for argument in sys.argv[2:]:
+    run = sys.argv[1] != "--write"
+    folder, *problems = sys.argv[1 if run else 2 :]
+    for argument in problems:
         with contextlib.redirect_stdout(sys.stderr):
-            line = compose(Path(argument), Path(sys.argv[1]))
+            line = compose(Path(argument), Path(folder), run=run)
         printed.write(json.dumps(line) + "\n")
         printed.flush()
