@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 KIND = "module"
 """Kind of these problems, see ``model.selection.OperatorCases``."""
+DEVICE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+"""Environment variables that name the devices which a process sees."""
 RECORDER = "kagent_bench.evaluate.modules.recorder"
 """Module that records; named, not imported: it needs torch and runs user code in its children."""
 PROBLEM_TIMEOUT_S = 120.0
@@ -236,6 +238,8 @@ def _environment(scratch: Path) -> dict[str, str]:
     kept: dict[str, str] = {name: own[name] for name in PASSED_ON if name in own}
     return {
         **kept,
+        # Files are recorded on the CPU, in forks: a device that PyTorch looked at before could not be used in them.
+        **dict.fromkeys(DEVICE_VARIABLES, ""),
         "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
         "PYTHONHASHSEED": "0",
         "PYTHONSAFEPATH": "1",
