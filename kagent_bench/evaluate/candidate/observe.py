@@ -99,6 +99,8 @@ class Observer:
         """Whether the kernel's own function runs."""
         self.guards = Guards()
         self.provenance = Provenance()
+        self.host_only = True
+        """Whether nothing but the host writes to its memory; a device's copies arrive when they arrive."""
         self.language: Snapshot | None = None
         """What decides what a launch computes, as it was before the kernel file was loaded."""
         self.library_functions: Snapshot | None = None
@@ -144,12 +146,12 @@ class Observer:
 
     def look(self, values: Iterable[Any]) -> None:
         """Note memory that changed since it was last seen, or that was never seen."""
-        if self.provenance.changed() or self.provenance.unknown(storages_of(values)):
+        if self.host_only and (self.provenance.changed() or self.provenance.unknown(storages_of(values))):
             self.library(UNSEEN)
 
     def before(self, function: Any, values: Sequence[Any]) -> list[torch.UntypedStorage] | None:
         """Look at what a call of the library may write; return it, None where nothing new comes of the call."""
-        if self._launching or _is_view(function):
+        if self._launching or not self.host_only or _is_view(function):
             return None
         storages = storages_of(values) if function._schema.is_mutable else []  # noqa: SLF001 - torch has no other way
         if self.provenance.changed(storages):

@@ -51,6 +51,7 @@ def preload() -> None:
     if not interpreter:
         importlib.import_module("kagent_bench.evaluate.candidate.compile_only")
     triton_hooks.install(interpreter=interpreter)
+    OBSERVER.host_only = interpreter
     OBSERVER.library_functions = Snapshot(TORCH)
     OBSERVER.language = Snapshot(TRITON) if interpreter else None
     for cuda in {

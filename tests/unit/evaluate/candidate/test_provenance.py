@@ -84,6 +84,12 @@ def test_a_buffer_is_known_in_later_calls() -> None:
     assert told(lambda _: buffer, x)
 
 
+def test_a_device_may_write_to_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its copies arrive after the call that asked for them."""
+    monkeypatch.setattr(OBSERVER, "host_only", False)
+    assert not told(_overwritten, torch.zeros(8))
+
+
 def test_nothing_is_kept_alive() -> None:
     """What a kernel frees is forgotten."""
     provenance = Provenance()
