@@ -111,25 +111,36 @@ class AgentSession:
     def close(self, *, interrupted: bool) -> None:
         """Wait for replies under way, and say whether the run can be gone on with."""
         self._stopped.set()
-        until = time.monotonic() + (_HASTE_S if interrupted else self._options.call_timeout)
-        for thread in [thread for solver in self._solvers for thread in solver.threads]:
-            thread.join(max(until - time.monotonic(), 0))
-        alive = any(thread.is_alive() for solver in self._solvers for thread in solver.threads)
-        if isinstance(self._asker, Caller) and not alive:
-            self._asker.close()
-        if isinstance(self._asker, PublicAgent):
-            self._asker.close(max(until - time.monotonic(), 0))
-        if not interrupted:
-            for folder, operator in self._operators.items():
-                stored = self._store.outcome(operator)
-                if stored is not None and folder not in self._open:
-                    self._tell(operator, _told(stored))
+        self._wait(_HASTE_S if interrupted else self._options.call_timeout)
+        for row in () if self._recorded is None else self._recorded.ledger():
+            if row.get("folder") in self._operators:
+                self._store.append_ledger(row)
         self._spending = spending_of(self._store.ledger())
-        if not interrupted and not self._open:
-            self._store.write_facts(state=FINISHED)
+        if not interrupted:
+            self._finish()
         self._store.close()
         if not interrupted and not self._operators and not self._spending:
             self._store.remove()  # all kernels were up to date
+
+    def _wait(self, limit_s: float) -> None:
+        """Wait for replies under way, and close the connections."""
+        until = time.monotonic() + limit_s
+        threads = [thread for solver in self._solvers for thread in solver.threads]
+        for thread in threads:
+            thread.join(max(until - time.monotonic(), 0))
+        if isinstance(self._asker, Caller) and not any(thread.is_alive() for thread in threads):
+            self._asker.close()
+        if isinstance(self._asker, PublicAgent):
+            self._asker.close(max(until - time.monotonic(), 0))
+
+    def _finish(self) -> None:
+        """Tell the stories to their ends, and say so where nothing is left to go on with."""
+        for folder, operator in self._operators.items():
+            stored = self._store.outcome(operator)
+            if stored is not None and folder not in self._open:
+                self._tell(operator, _told(stored))
+        if not self._open:
+            self._store.write_facts(state=FINISHED)
 
     def _ask_public(self, public: PublicAgent, request: GenerationRequest) -> tuple[GenerationResult, bool]:
         told = public.solve(
@@ -158,9 +169,6 @@ class AgentSession:
             with self._lock:
                 self._solvers.append(solver)
             return solver.solve()
-        for row in self._recorded.ledger():
-            if row.get("folder") == folder:
-                self._store.append_ledger(row)
         stored = self._recorded.outcome(request.problem.operator) or {}
         # A recorded run that was cut off has no end; neither has its repetition.
         ended = End(
@@ -168,7 +176,11 @@ class AgentSession:
             detail=stored.get("detail", ""),
             final=bool(stored.get("final")),
         )
-        return solver.repeat(_steps(self._recorded, folder), ended)
+        solution = solver.repeat(_steps(self._recorded, folder), ended)
+        self._store.copy_exchanges(
+            self._recorded, folder
+        )  # also of calls that were answered too late to matter
+        return solution
 
     def _result(self, solution: Solution) -> tuple[GenerationResult, bool]:
         # What it took is kept by ``spending``: replies to other dialogues may still be under way.

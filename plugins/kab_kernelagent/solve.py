@@ -225,6 +225,9 @@ class Solver:
                 # Times differ from one measurement to the next; what was said of them then is said again.
                 step = replace(step, speedup=self._recorded.speedup, timing=self._recorded.timing)
             self._store.append_step(self._folder, step.to_json())
+            with self._changed:  # only now, so that in the record nobody refers to what comes later
+                if step.result == JUDGED:
+                    self._judged.setdefault(source_digest(step.source.encode()), step)
         dialogue.take(step, reply.text)
         self._note(step)
         return step
@@ -256,7 +259,7 @@ class Solver:
             attempt = self._request.judge(found.source)
         finally:
             self._judging.release()
-        step = Step(
+        return Step(
             dialogue=dialogue,
             number=number,
             result=JUDGED,
@@ -266,9 +269,6 @@ class Solver:
             speedup=attempt.speedup,
             timing=attempt.timing,
         )
-        with self._changed:
-            self._judged.setdefault(sha256, step)
-        return step
 
     def _note(self, step: Step) -> None:
         with self._changed:

@@ -157,6 +157,14 @@ class RunStore:
         """Store a reply."""
         self._write(self._exchange(place, "reply"), {"request_sha256": request_digest(request), **reply})
 
+    def copy_exchanges(self, recorded: RunStore, folder: str) -> None:
+        """Take an operator's exchanges from another run that are not here yet."""
+        for path in (recorded.path / folder).glob("dialogue_*/*.json"):
+            own = self.path / path.relative_to(recorded.path)
+            if not own.exists():
+                own.parent.mkdir(parents=True, exist_ok=True)
+                write_text(own, path.read_text())
+
     def exchanges(self, folder: str) -> int:
         """Return how many requests are stored of an operator."""
         return sum(1 for _ in (self.path / folder).glob("dialogue_*/*.request.json"))

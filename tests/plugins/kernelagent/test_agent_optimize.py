@@ -42,6 +42,9 @@ def test_optimizing_goes_on_and_keeps_the_fastest(serve: Serve, desk: Desk) -> N
     again = repeated.generate(request("relu.default", lambda source: replace(judge(source), speedup=9.0)))
     repeated.close(interrupted=False)
     assert result.source == again.source
+    first, second = desk.runs
+    for name in ("ledger.jsonl", "relu__default/steps.jsonl", "relu__default/transcript.md"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
 def test_optimizing_needs_a_device(serve: Serve, desk: Desk) -> None:
