@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kab_kernelagent.store import RunStore
 from kagent_bench.errors import HarnessFault
 from kagent_bench.hooks.protocols import Attempt
 from tests.plugins.kernelagent.agents import RIGHT, Desk, request
@@ -66,6 +69,25 @@ def test_a_kernel_that_two_judged_at_once_is_judged_twice_again(serve: Serve, de
     assert (RIGHT, RIGHT) == (first.source, second.source)
     steps = [(path / "relu__default" / "steps.jsonl").read_bytes() for path in desk.runs]
     assert steps[0] == steps[1]
+
+
+def test_no_step_refers_to_a_later_one(serve: Serve, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An author who sends what another one has just had judged must not be recorded before that one is."""
+    append = RunStore.append_step
+
+    def slowly(store: RunStore, folder: str, step: Mapping[str, Any]) -> None:
+        time.sleep(0.0 if step["repeated"] else 0.5)
+        append(store, folder, step)
+
+    monkeypatch.setattr(RunStore, "append_step", slowly)
+    server = serve(lambda asked: Say(text=fenced(WRONG_TAIL), after_s=0.25 * (author_of(asked) - 1)))
+
+    desk.solve(base_url=f"{server.url}/v1", agents=2, max_rounds=2)
+
+    seen: set[str] = set()
+    for row in RunStore.read(desk.runs[0], str).steps("relu__default"):
+        assert not row["repeated"] or row["source"] in seen
+        seen.add(row["source"])
 
 
 def test_a_record_of_another_prompt_is_not_passed_off(serve: Serve, desk: Desk) -> None:
