@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Checks: TypeAlias = "Mapping[tuple[str, str], CaseCheck]"
 """What came of trying cases out, by operator and case id."""
+NOT_TRIED = "no"
+"""What ``CaseCheck.tried`` says of a case that ran in no size."""
 
 
 def names_json(catalog: Catalog) -> dict[str, Any]:
@@ -45,15 +47,30 @@ def names_words(found: dict[str, Any]) -> str:
 
 def operators_json(selection: Selection, *, cases: bool, checks: Checks | None = None) -> dict[str, Any]:
     """Return the selected operators with their numbers of cases, and each case, checked or not, on request."""
-    marks = Counter(str(mark) for check in (checks or {}).values() for mark in check.marks)
     return {
-        **({} if checks is None else {"checked": len(checks), "marks": dict(sorted(marks.items()))}),
+        **({} if checks is None else _checked(checks)),
         "suite": selection.suite,
         "suite_sha256": selection.suite_sha256,
         "n_operators": len(selection.operators),
         "n_cases": selection.n_cases,
         "data": list(selection.notes),
         "operators": [_operator(item, cases=cases, checks=checks or {}) for item in selection.operators],
+    }
+
+
+def _checked(checks: Checks) -> dict[str, Any]:
+    """Return what came of all cases together: marks, and why cases were not run, the most frequent reason first."""
+    marks = Counter(str(mark) for check in checks.values() for mark in check.marks)
+    reasons = Counter(
+        (str(check.marks[-1]), check.detail) for check in checks.values() if check.tried == NOT_TRIED
+    )
+    return {
+        "checked": len(checks),
+        "marks": dict(sorted(marks.items())),
+        "not_run": [
+            {"mark": mark, "count": count, "reason": reason}
+            for (mark, reason), count in reasons.most_common()
+        ],
     }
 
 
@@ -64,6 +81,7 @@ def operators_words(found: dict[str, Any]) -> str:
     if "marks" in found:
         counted = ", ".join(f"{count} {mark}" for mark, count in found["marks"].items())
         lines.append(f"{found['checked']} cases checked: {counted or 'nothing to say of any'}")
+        lines += [f"{item['count']} {item['mark']}: {item['reason']}" for item in found["not_run"]]
     rows = [
         (
             item["op_name"],

@@ -1,13 +1,17 @@
-"""Tries the cases of a selection out in eager PyTorch, in a process of its own, and marks what is weak about them."""
+"""Tries cases in eager PyTorch, in processes of their own, and marks what is weak about them."""
 
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 import sys
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from enum import Enum
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.config.environment import process_environment
@@ -30,10 +34,14 @@ if TYPE_CHECKING:
 
 LAUNCH_BOUND_BYTES = 2 << 20
 """Inputs that a GPU of 3 TB/s reads in 0.7 us, a third of what launching a kernel takes."""
-FULL_BYTES = 16 << 20
+SMALL_BYTES = 1 << 17
 """Inputs up to which a case is tried as it is at first; larger ones as a smaller call of the same sort, if any runs."""
-LARGEST_BYTES = 1 << 29
-"""Inputs up to which a case is tried as it is in the end."""
+LARGEST_BYTES = 64 << 20
+"""Inputs up to which a call is tried in the end."""
+MAX_PROCESSES = 4
+"""Processes that try cases at a time, each of which holds torch and up to a GPU's context."""
+PATIENCE_S = 180
+"""Seconds after which a process is given up that does not keep to its own limits, inside of one operator."""
 
 
 class Mark(str, Enum):
@@ -68,18 +76,46 @@ class CaseCheck:
 
 def check_selection(selection: Selection, progress: Progress) -> dict[tuple[str, str], CaseCheck]:
     """Try every kept case; returns what came of it by operator and case id."""
+    wanted = [
+        (case, item)
+        for item in selection.operators
+        if isinstance(item.operator, OperatorName)
+        for case in item.cases
+    ]
     found: dict[tuple[str, str], CaseCheck] = {}
-    with closing(_Trier()) as trier:
-        progress.begin("check", len(selection.operators))
-        for item in selection.operators:
-            if not isinstance(item.operator, OperatorName):
-                continue
-            checks = {case.id: trier.check(case, item) for case in item.cases}
-            found |= {(str(item.operator), name): check for name, check in checks.items()}
-            n_bad = sum(Mark.UNRUNNABLE in check.marks for check in checks.values())
-            progress.done(str(item.operator), f"{n_bad} of {len(checks)} unrunnable", ok=not n_bad)
-        progress.finish()
-    return found
+    idle: SimpleQueue[_Trier] = SimpleQueue()
+
+    def check(case: Case, item: OperatorCases) -> CaseCheck:
+        trier = idle.get()
+        try:
+            return trier.check(case, item)
+        finally:
+            idle.put(trier)
+
+    n_processes = min(MAX_PROCESSES, len(os.sched_getaffinity(0)), len(wanted))
+    progress.begin("check", len(wanted))
+    with ExitStack() as stack:
+        for _ in range(n_processes):
+            idle.put(stack.enter_context(closing(_Trier())))
+        pool = ThreadPoolExecutor(max(n_processes, 1))
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        pending = {pool.submit(check, case, item): (case, item) for case, item in wanted}
+        for future in as_completed(pending):
+            case, item = pending[future]
+            result = found[str(item.operator), case.id] = future.result()
+            words = ", ".join(map(str, result.marks)) or "good"
+            progress.done(f"{item.operator} {case.id}", words, ok=Mark.UNRUNNABLE not in result.marks)
+    progress.finish()
+    return {(str(item.operator), case.id): found[str(item.operator), case.id] for case, item in wanted}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """One call that is tried for a case."""
+
+    case: Case
+    alike: bool
+    """Whether its results say something of those of the case."""
 
 
 class _Trier:
@@ -102,31 +138,44 @@ class _Trier:
         attempts = list(_attempts(case))
         if not attempts:
             return CaseCheck(marks=(*marks, Mark.UNTRIED), detail="too large", tried="no")
-        reply = self._ask(item.kind, attempts)
+        reply = self._ask(case, item.kind, attempts)
         if reply["tried"] < 0:
-            mark = Mark.UNTRIED if reply.get("too_large") else Mark.UNRUNNABLE
-            return CaseCheck(marks=(*marks, mark), detail=reply["detail"], tried="no")
+            # What a smaller call was refused for may be of its own making.
+            itself = attempts[-1].case.id == case.id
+            if reply["why"] in {"no_kernel", "misfit"} or (reply["why"] == "refused" and itself):
+                return CaseCheck(marks=(*marks, Mark.UNRUNNABLE), detail=reply["detail"], tried="no")
+            smaller = "" if itself else "no smaller call of its sort runs: "
+            return CaseCheck(marks=(*marks, Mark.UNTRIED), detail=f"{smaller}{reply['detail']}", tried="no")
         marks += [Mark(mark) for mark in reply["marks"]]
-        full = attempts[reply["tried"]].id == case.id
+        full = attempts[reply["tried"]].case.id == case.id
         return CaseCheck(marks=tuple(marks), detail=reply["detail"], tried="full" if full else "reduced")
 
-    def _ask(self, kind: str, attempts: list[Case]) -> dict[str, Any]:
-        encoded = [encode_case(attempt) for attempt in attempts]
-        request = {"kind": kind, "attempts": encoded, "relative": self._limits}
+    def _ask(self, case: Case, kind: str, attempts: list[_Attempt]) -> dict[str, Any]:
+        encoded = [{"case": encode_case(attempt.case), "alike": attempt.alike} for attempt in attempts]
+        request = {
+            "case": encode_case(case),
+            "kind": kind,
+            "attempts": encoded,
+            "relative": self._limits,
+        }
         child = self._child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
+        line, in_time = "", True
         try:
             child.stdin.write(json.dumps(request) + "\n")
             child.stdin.flush()
-            line = child.stdout.readline()
+            in_time = bool(select.select([child.stdout], [], [], PATIENCE_S)[0])
+            line = child.stdout.readline() if in_time else ""
         except OSError:
-            line = ""
+            pass
         if line:
             reply: dict[str, Any] = json.loads(line)
             return reply
         self.close()
-        return {"tried": -1, "detail": "eager PyTorch took its process down"}
+        if not in_time:
+            return {"tried": -1, "why": "too_large", "detail": "takes too long here"}
+        return {"tried": -1, "why": "refused", "detail": "eager PyTorch took its process down"}
 
     def _start(self) -> subprocess.Popen[str]:
         self._child = subprocess.Popen(
@@ -137,22 +186,40 @@ class _Trier:
             text=True,
             env=trusted_environment(process_environment(), interpreter=False),
         )
+        assert self._child.stdout is not None
+        self._child.stdout.readline()  # that it is ready, which takes a busy machine a while
         return self._child
 
 
-def _attempts(case: Case) -> Iterator[Case]:
-    """Yield what is tried for a case, in this order: itself where it is small, else smaller calls before it."""
-    if case.input_bytes <= FULL_BYTES:
-        yield case
+def _attempts(case: Case) -> Iterator[_Attempt]:
+    """Yield what is tried for a case: itself first where it is small, last where it is not, and smaller calls between.
+
+    Those that are small come in the order of how much they are alike, the others by their size.
+    """
+    itself = _Attempt(case=case, alike=True)
+    if case.input_bytes <= SMALL_BYTES:
+        yield itself
         return
+    smaller = _smaller(case)
+    small = [attempt for attempt in smaller if attempt.case.input_bytes <= SMALL_BYTES]
+    large = [attempt for attempt in smaller if attempt.case.input_bytes > SMALL_BYTES]
+    yield from small
+    for attempt in (*sorted(large, key=lambda attempt: attempt.case.input_bytes), itself):
+        if attempt.case.input_bytes <= LARGEST_BYTES:
+            yield attempt
+
+
+def _smaller(case: Case) -> list[_Attempt]:
+    """Return smaller calls of the sort of a case, the most alike first, each once."""
     schema = aten_schemas().get(case.operator) if isinstance(case.operator, OperatorName) else None
-    if schema is not None:
-        for call in reductions(traced_call(case), schema):
-            try:
-                smaller = make(call, schema)
-            except NoCase:
-                continue
-            if smaller.input_bytes <= FULL_BYTES:
-                yield smaller
-    if case.input_bytes <= LARGEST_BYTES:
-        yield case
+    if schema is None:
+        return []
+    found: dict[str, _Attempt] = {}
+    for reduction in reductions(traced_call(case), schema):
+        try:
+            made = make(reduction.call, schema)
+        except NoCase:
+            continue
+        if made.input_bytes < case.input_bytes:
+            found.setdefault(made.id, _Attempt(case=made, alike=reduction.alike))
+    return list(found.values())

@@ -30,5 +30,14 @@ SHOWN = 200
 def explain(text: str) -> str:
     """Return a reason, with the first line of torch's own words."""
     first = (text.splitlines() or [""])[0][:SHOWN]
-    meaning = next((words for pattern, words in REASONS if pattern.search(text)), "")
+    meaning = _meaning(text)
     return f"{meaning} ({first})" if meaning else first
+
+
+def lacks_a_kernel(text: str) -> bool:
+    """Return whether torch says that the device has no such operator or not for these dtypes, whatever the sizes."""
+    return bool(_meaning(text))
+
+
+def _meaning(text: str) -> str:
+    return next((words for pattern, words in REASONS if pattern.search(text)), "")

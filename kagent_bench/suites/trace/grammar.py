@@ -8,6 +8,7 @@ strings, torch's constants with and without ``torch.``, nested lists and tuples,
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kagent_bench.model.call_text import DTYPE_ABBREVIATIONS
@@ -64,13 +65,14 @@ _ESCAPES = {
 }
 _CODES = {"x": 2, "u": 4, "U": 8}
 """Hexadecimal digits after an escape letter."""
-_CLOSING = {"(": ")", "[": "]"}
+_END = ""
+"""Stands behind the last token, and is no token's text."""
 
 _TOKEN = re.compile(
     r"""
     (?P<space>[ \t\r\n]+)
     | (?P<tensor>T\(\[(?P<shape>[0-9, ]*)\],\ ?(?P<dtype>[a-z0-9]+)
-        (?:,\ ?(?:stride=)?(?P<open>[(\[])(?P<stride>[0-9, ]*)[)\]])?\))
+        (?:,\ ?(?:stride=)?(?P<stride>\([0-9, ]*\)|\[[0-9, ]*\]))?\))
     | (?P<punctuation>[()\[\]{},:=])
     | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?j?)
     | (?P<name>[-+]?[A-Za-z_][A-Za-z0-9_.]*)
@@ -110,9 +112,10 @@ class _Parser:
                 self._tokens.append(token)
             if token.lastgroup == "bad":
                 break  # what follows is not read: an open quote would be searched to the end again and again
+        self._texts = [token.group() for token in self._tokens]
+        self._texts.append(_END)
         self._next = 0
         self._end = len(text) + 1
-        self._known: dict[str, TracedTensor] = {}
 
     # --- the whole ------------------------------------------------------------------------------------------
 
@@ -127,7 +130,7 @@ class _Parser:
             self._accept(",")
         self._expect(")")
         comment = ""
-        if self._next < len(self._tokens) and self._kind() == "comment":
+        if self._kind() == "comment":
             comment = self._take().group()[1:].strip()
         if self._next < len(self._tokens):
             raise self._error(f"{self._shown()} after the end of the call")
@@ -194,12 +197,9 @@ class _Parser:
 
     def _complex_or(self, value: complex) -> TracedValue:
         """Return a number, with the imaginary part that follows it without a comma, as in ``1.5-2j``."""
-        if isinstance(value, complex) or self._next >= len(self._tokens):
-            return value
-        token = self._tokens[self._next]
-        text = token.group()
-        if text[0] in "+-" and text[-1] == "j":
-            self._next += 1
+        text = self._texts[self._next]
+        if not isinstance(value, complex) and text[:1] in {"+", "-"} and text[-1] == "j":
+            token = self._take()
             imaginary = _signed_name(text) if token.lastgroup == "name" else _number(text, token.start() + 1)
             if isinstance(imaginary, complex):
                 return complex(value, imaginary.imag)
@@ -231,13 +231,10 @@ class _Parser:
         raise GrammarError(f"unknown name {_excerpt(text)}", column)
 
     def _plain_tensor(self, token: re.Match[str], column: int) -> TracedTensor:
-        text = token.group()
-        known = self._known.get(text)
-        if known is None:
-            shape = _integers(token["shape"], column)
-            stride = None if token["open"] is None else _integers(token["stride"], column)
-            known = self._known[text] = _tensor(shape, token["dtype"], stride, column)
-        return known
+        try:
+            return _written_tensor(token["shape"], token["dtype"], token["stride"])
+        except GrammarError as error:
+            raise GrammarError(str(error), column) from None
 
     def _tensor(self, column: int) -> TracedTensor:
         args, kwargs = self._call()
@@ -297,8 +294,7 @@ class _Parser:
         args: list[TracedValue] = []
         kwargs: dict[str, TracedValue] = {}
         while not self._accept(")"):
-            follows = self._tokens[self._next + 1].group() if self._next + 1 < len(self._tokens) else ""
-            if follows == "=":
+            if self._texts[self._next + 1 : self._next + 2] == ["="]:
                 name = self._take().group()
                 self._take()
                 kwargs[name] = self._value(MAX_DEPTH - 1)
@@ -327,20 +323,20 @@ class _Parser:
         return self._tokens[self._next - 1]
 
     def _at(self, text: str) -> bool:
-        return self._next < len(self._tokens) and self._tokens[self._next].group() == text
+        return self._texts[self._next] == text
 
     def _accept(self, text: str) -> bool:
-        if self._at(text):
-            self._next += 1
-            return True
-        return False
+        if self._texts[self._next] != text:
+            return False
+        self._next += 1
+        return True
 
     def _expect(self, text: str) -> None:
         if not self._accept(text):
             raise self._error(f"expected '{text}', not {self._shown()}")
 
     def _shown(self) -> str:
-        return _excerpt(self._tokens[self._next].group()) if self._next < len(self._tokens) else "the end"
+        return _excerpt(self._texts[self._next]) if self._next < len(self._tokens) else "the end"
 
     def _error(self, message: str) -> GrammarError:
         return GrammarError(message, self._column())
@@ -350,6 +346,12 @@ def device_symbol(name: str) -> SymbolSpec:
     """Return a device by torch's name: an accelerator is the device under test, whatever its number."""
     kind = name.partition(":")[0]
     return SymbolSpec(kind="device", name="target" if kind in {"cuda", "xpu", "hip"} else kind)
+
+
+@lru_cache(maxsize=1 << 14)
+def _written_tensor(shape: str, dtype: str, stride: str | None) -> TracedTensor:
+    """Return a tensor in its usual spelling, which a model's calls repeat."""
+    return _tensor(_integers(shape, 1), dtype, None if stride is None else _integers(stride[1:-1], 1), 1)
 
 
 def _tensor(shape: tuple[int, ...], dtype: str, stride: tuple[int, ...] | None, column: int) -> TracedTensor:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Problems that a note names; all are counted."""
+REASON_LETTERS = 160
+"""Letters of a file's own reason that are kept."""
 PROBABILITIES = ("dropout_p", "p")
 """Arguments that make an operator random; at zero it is not."""
 
@@ -131,7 +133,7 @@ class TraceSuite:
             if call.excluded:
                 skipped.setdefault(
                     case.id,
-                    SkippedCase(case=case, reason=f"the suite's file says: {'; '.join(call.excluded)}"),
+                    SkippedCase(case=case, reason=f"the suite's file says: {_brief(call.excluded)}"),
                 )
             else:
                 cases.setdefault(case.id, case)
@@ -142,6 +144,11 @@ class TraceSuite:
             cases=tuple(cases.values()),
             skipped=tuple(item for item in skipped.values() if item.case.id not in cases),
         )
+
+
+def _brief(reasons: Iterable[str]) -> str:
+    """Return reasons in one line: a file may quote pages of torch."""
+    return "; ".join((reason.splitlines() or [""])[0][:REASON_LETTERS] for reason in reasons)
 
 
 def make(call: TracedCall, schema: Schema) -> Case:

@@ -21,6 +21,7 @@ BATCH_NORM = (
 )
 CALLS = {
     "relu.default": "((T([700, 1000], f32),), {})",
+    "sigmoid.default": "((T([20, 1000], f32),), {})",
     "mm.default": "((T([40000, 512], f16), T([512, 512], f16)), {})",
     "_to_copy.default": "((T([4], f32),), {'dtype': f32})",
     "sum.default": "((T([0], f32),), {})",
@@ -28,6 +29,9 @@ CALLS = {
     "slice_backward.default": "((T([4], f32), [1000], 0, 0, 4, 1), {})",
     "native_batch_norm_backward.default": BATCH_NORM,
     "view.default": "((T([4], f32), [5]), {})",
+    "bmm.default": "((T([8, 9000, 999], f16), T([8, 333, 777], f16)), {})",
+    "addmv.default": "((T([9000], f32), T([9000, 9999], f32), T([777], f32)), {})",
+    "new_ones.default": "((T([4], f16), [400000, 400000]), {})",
 }
 
 
@@ -44,13 +48,17 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CaseCheck]:
 @pytest.mark.parametrize(
     ("name", "marks", "tried", "detail"),
     [
-        ("relu.default", [], "full", ""),
+        ("relu.default", [], "reduced", ""),
+        ("sigmoid.default", ["launch_bound"], "full", ""),
         ("mm.default", [], "reduced", ""),
         ("_to_copy.default", ["launch_bound"], "full", ""),
         ("sum.default", ["launch_bound", "weak"], "full", "passed by zeros"),
         ("any.default", ["launch_bound", "weak"], "full", "passed by ones"),
         ("native_batch_norm_backward.default", ["launch_bound", "unrunnable"], "no", "mixture of precisions"),
         ("view.default", ["launch_bound", "unrunnable"], "no", "invalid for input of size 4"),
+        ("bmm.default", ["unrunnable"], "no", "Expected size for first two dimensions"),
+        ("addmv.default", ["unrunnable"], "no", "size mismatch"),
+        ("new_ones.default", ["launch_bound", "untried"], "no", "too much memory"),
     ],
 )
 def test_marks(checks: dict[str, CaseCheck], name: str, marks: list[str], tried: str, detail: str) -> None:
