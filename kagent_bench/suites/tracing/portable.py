@@ -7,8 +7,9 @@ of them. Their backwards have no such equal and stay as they are.
 from __future__ import annotations
 
 from kagent_bench.model.names import OperatorName
-from kagent_bench.suites.trace.call import Arguments, TracedValue
+from kagent_bench.suites.trace.call import Arguments, TracedTensor, TracedValue
 
+MATRIX_RANK = 2
 ATTENTION = OperatorName.parse("scaled_dot_product_attention.default")
 _ATTENTION_ARGUMENTS = {
     "_scaled_dot_product_flash_attention_for_cpu": ("query", "key", "value", "dropout_p", "is_causal"),
@@ -35,5 +36,12 @@ def portable(operator: OperatorName, arguments: Arguments) -> tuple[OperatorName
     tensors = tuple(given[name] for name in ("query", "key", "value"))
     options = tuple(given.get(name, default) for name, default in _DEFAULTS.items())
     scale = given.get("scale")
-    kwargs = () if scale is None else (("scale", scale),)
+    kwargs: tuple[tuple[str, TracedValue], ...] = () if scale is None else (("scale", scale),)
+    if _heads(given["query"]) != _heads(given["key"]):
+        kwargs += (("enable_gqa", True),)  # which the backend's operator reads from the shapes
     return ATTENTION, Arguments((*tensors, *options), kwargs)
+
+
+def _heads(value: TracedValue) -> int | None:
+    """Return the heads of queries or keys of shape [batch, heads, tokens, width]."""
+    return value.shape[-3] if isinstance(value, TracedTensor) and len(value.shape) > MATRIX_RANK else None

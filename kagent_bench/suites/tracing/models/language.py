@@ -51,9 +51,10 @@ def _causal(config: Callable[[], Any], phase: str, *, attention: str = "sdpa") -
     model.eval()
     with torch.no_grad():
         prompt = torch.randint(0, vocabulary, (SEQUENCES, PROMPT))
-        cache = model(input_ids=prompt, use_cache=True, logits_to_keep=1).past_key_values
+        read = model(input_ids=prompt, use_cache=True, logits_to_keep=1)
     token = torch.randint(0, vocabulary, (SEQUENCES, 1))
-    return Workload(model=model, kwargs={"input_ids": token, "past_key_values": cache})
+    kept = {name: read[name] for name in ("past_key_values", "cache_params") if name in read}
+    return Workload(model=model, kwargs={"input_ids": token, "use_cache": True, **kept})
 
 
 def _encoder(config: Callable[[], Any], phase: str) -> Workload:
@@ -87,6 +88,13 @@ def _qwen3_moe() -> Any:
     )  # fmt: skip
 
 
+def _mixtral() -> Any:
+    return transformers.MixtralConfig(
+        vocab_size=32000, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
+        num_attention_heads=32, num_key_value_heads=8, num_local_experts=8, num_experts_per_tok=2,
+    )  # fmt: skip
+
+
 def _mamba2() -> Any:
     return transformers.Mamba2Config(
         vocab_size=50288, hidden_size=2560, num_heads=80, head_dim=64, num_hidden_layers=64, n_groups=1,
@@ -106,7 +114,8 @@ RECIPES = (
     Recipe(name="llama-3-8b", make=partial(_causal, _llama), phases=LLM),
     Recipe(name="qwen3-4b", make=partial(_causal, _qwen3), phases=LLM),
     Recipe(name="qwen3-30b-a3b", make=partial(_causal, _qwen3_moe), phases=LLM),
-    Recipe(name="mamba2-2.7b", make=partial(_causal, _mamba2), phases=(TRAINING,)),
+    Recipe(name="mixtral-8x7b", make=partial(_causal, _mixtral), phases=LLM, dtypes=(FP16,)),
+    Recipe(name="mamba2-2.7b", make=partial(_causal, _mamba2, attention="eager"), phases=LLM),
     Recipe(name="modernbert-base", make=partial(_encoder, _modernbert), phases=(INFERENCE, TRAINING)),
     Recipe(name="bert-base", make=partial(_encoder, _bert), dtypes=(FP16,)),
 )

@@ -192,3 +192,13 @@ def test_attention_of_a_backend_is_recorded_as_attention() -> None:
     from_gpu = portable(gpu, Arguments((query, query, query, query, False, 0.5, True), (("scale", 0.25),)))
 
     assert from_cpu == from_gpu == (OperatorName.parse("scaled_dot_product_attention.default"), expected)
+
+
+def test_groups_of_heads_are_asked_for() -> None:
+    """A backend's attention takes fewer heads of keys than of queries; the portable one must be told."""
+    query, key = TracedTensor((2, 8, 5, 4), "float32"), TracedTensor((2, 2, 5, 4), "float32")
+    gpu = OperatorName.parse("_scaled_dot_product_flash_attention.default")
+
+    _, arguments = portable(gpu, Arguments((query, key, key)))
+
+    assert Arguments((query, key, key, None, 0.0, False), (("enable_gqa", True),)) == arguments
