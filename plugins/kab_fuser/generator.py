@@ -43,7 +43,7 @@ class Fuser:
         if read.agent == UPSTREAM:
             from kab_fuser.upstream import check_installed
 
-            check_installed()
+            check_installed(read)
         find_inner(read.inner)
 
     def open(self, run: GenerationRun) -> GenerationSession:

@@ -43,6 +43,13 @@ DECLARED = (
         summary="The built-in pipeline, or the public Fuser where it is installed.",
         choices=AGENTS,
     ),
+    GeneratorOption(name="model", default="", summary="Model that the public Fuser asks; empty for its own."),
+    GeneratorOption(
+        name="base_url", default="", summary="Server that the public Fuser asks; empty for OpenAI's."
+    ),
+    GeneratorOption(
+        name="upstream_path", default="", summary="Folder of a checkout of it; empty where it is installed."
+    ),
 )
 
 
@@ -56,6 +63,9 @@ class FuserOptions:
     keep_slow: bool = False
     explain: bool = False
     agent: str = BUILTIN
+    model: str = ""
+    base_url: str = ""
+    upstream_path: str = ""
 
     def leaves_products(self, device: str) -> bool:
         """Return whether products stay with the library: cuBLAS and cuDNN beat the baseline's plain tiles on a GPU."""

@@ -81,7 +81,7 @@ class FuserSession:
         if self._options.agent == UPSTREAM:
             from kab_fuser.upstream import run_upstream
 
-            return run_upstream(request, self._run.base_dir)
+            return run_upstream(request, self._options, self._run.base_dir)
         folder = self._run.base_dir / request.problem.operator.folder / "fuser"
         pipeline = Pipeline(
             request=request,

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kab_baseline.generator import BaselineGenerator
+from kab_fuser.generator import Fuser
 from kab_fuser.options import FuserOptions
 from kab_fuser.pipeline import Pipeline
 from kab_fuser.region_store import RegionStore
 from kab_fuser.session import COMPOSITIONS
 from kagent_bench.artefacts.problem import build_problem
+from kagent_bench.errors import ExitCode, UsageError
 from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.hooks.protocols import Attempt, GenerationRequest, GenerationResult
 from kagent_bench.model.names import ModuleName
@@ -146,3 +148,12 @@ def test_a_region_that_is_never_solved_stays_with_the_library(tmp_path: Path) ->
     assert 2 * len(set(judged)) == len(judged) == result.details["region_attempts"]
     assert "selective: no idea" in (tmp_path / "stages" / "explain.txt").read_text()
     assert set(entries[0]) >= SCHEMA | {"count", "where", "source"}
+
+
+def test_the_public_fuser_is_asked_for_in_vain_where_it_cannot_be_imported(tmp_path: Path) -> None:
+    """The error is two lines: what cannot be imported, and how to have it; the command ends with 2 for it."""
+    with pytest.raises(UsageError, match="cannot be imported: ModuleNotFoundError") as caught:
+        Fuser().check({"agent": "upstream", "upstream_path": str(tmp_path)})
+
+    assert ExitCode.USAGE == caught.value.exit_code
+    assert "--upstream-path DIR" in (caught.value.hint or "")
