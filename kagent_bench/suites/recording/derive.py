@@ -312,9 +312,11 @@ def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
     """Return recorded calls to start from: one of each set of given arguments.
 
     Those with elements come first, and of them those whose values are drawn: fixed ones are special, such as all NaN.
+    Then those with rows and columns. A call whose result is empty is taken where there is no other.
     """
     chosen: dict[object, Template] = {}
-    for case in sorted(recorded, key=lambda case: (not _has_elements(case), _has_fixed_floats(case))):
+    empty: set[object] = set()
+    for case in sorted(recorded, key=_worth):
         template = _template(operator, case)
         if template.tensors and not _has_tensor_list(case):
             pattern = (
@@ -323,7 +325,16 @@ def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
                 dict(case.kwargs).keys(),
                 [value for value in (*case.args, *dict(case.kwargs).values()) if isinstance(value, str)],
             )
-            chosen.setdefault(repr(pattern), template)
+            key = repr(pattern)
+            if key not in chosen or key in empty:
+                outputs = attempt(operator, template.arguments, seed=1) or ()
+                if any(output.numel for output in outputs):
+                    empty.discard(key)
+                elif key in chosen:
+                    continue
+                else:
+                    empty.add(key)
+                chosen[key] = template
     by_tensors = sorted(chosen.values(), key=lambda item: -len(item.tensors))
     return by_tensors[:MAX_TEMPLATES]
 
@@ -352,6 +363,12 @@ def _template(operator: Any, case: Case) -> Template:
         flags=of("bool"),
         defaults=tuple(defaults),
     )
+
+
+def _worth(case: Case) -> tuple[bool, bool, int]:
+    """Return what a recorded call is sorted by, the best template first."""
+    shapes = [value.shape for value in case.args if isinstance(value, TensorSpec)]
+    return not _has_elements(case), _has_fixed_floats(case), -min(max(map(len, shapes), default=0), 2)
 
 
 def _has_elements(case: Case) -> bool:
