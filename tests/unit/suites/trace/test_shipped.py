@@ -10,6 +10,8 @@ import pytest
 
 from kagent_bench.errors import InputError, UsageError
 from kagent_bench.hooks.protocols import SuiteRequest
+from kagent_bench.model.case import Case, TensorSpec
+from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.trace import open as opening
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ def test_models_phases_and_dtypes(shipped: TraceSuite) -> None:
         "whisper-large-v3",
         "dlrm",
     } <= models
+    for name in ("llama-3-8b", "qwen3-30b-a3b", "mixtral-8x7b", "mamba2-2.7b"):
+        assert {"prefill", "decode", "training"} == {
+            source.split("/")[1] for source in sources if source.split("/")[0] == name
+        }
     assert {"prefill", "decode", "training", "inference"} == {name.split("/")[1] for name in sources}
     assert {"bfloat16", "float16"} == {name.split("/")[2] for name in sources}
 
@@ -54,6 +60,22 @@ def test_every_call_is_told_of(shipped: TraceSuite) -> None:
     assert ", sha256 " in about
     assert "transformers " in recorded
     assert [] == others
+
+
+def _heads(case: Case, argument: int) -> int:
+    tensor = case.args[argument]
+    assert isinstance(tensor, TensorSpec)
+    return tensor.shape[1]
+
+
+def test_fewer_heads_of_keys_are_asked_for(shipped: TraceSuite) -> None:
+    """A model of today has groups of heads, which attention takes only where it is told."""
+    attention = OperatorName.parse("scaled_dot_product_attention.default")
+    (item,) = shipped.operators(SuiteRequest(operators=frozenset({attention})))
+    grouped = [case for case in item.cases if _heads(case, 0) != _heads(case, 1)]
+
+    assert 2 <= len(grouped)
+    assert all(dict(case.kwargs)["enable_gqa"] is True for case in grouped)
 
 
 def test_the_file_is_small() -> None:
