@@ -175,7 +175,9 @@ class _Trier:
         self.close()
         if not in_time:
             return {"tried": -1, "why": "too_large", "detail": "takes too long here"}
-        return {"tried": -1, "why": "refused", "detail": "eager PyTorch took its process down"}
+        # One of several may have been a smaller call that torch does not check.
+        why = "refused" if len(attempts) == 1 else "crashed"
+        return {"tried": -1, "why": why, "detail": "eager PyTorch took its process down"}
 
     def _start(self) -> subprocess.Popen[str]:
         self._child = subprocess.Popen(

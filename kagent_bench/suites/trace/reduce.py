@@ -27,7 +27,7 @@ SIZES = frozenset(
     """.split()
 )
 """Arguments that hold sizes, or strides, which are products of sizes."""
-WEIGHTS = frozenset(["weight", "bias", "bias_sizes"])
+WEIGHTS = frozenset("weight bias bias_sizes running_mean running_var save_mean save_invstd save_var".split())
 """Arguments that have no batch."""
 STRIDES_OF_MEMORY = frozenset(["as_strided", "as_strided_", "new_empty_strided", "empty_strided"])
 """Operators whose ``stride`` is one of memory; elsewhere it is a step of a window."""

@@ -31,6 +31,9 @@ CALLS = {
     "view.default": "((T([4], f32), [5]), {})",
     "bmm.default": "((T([8, 9000, 999], f16), T([8, 333, 777], f16)), {})",
     "addmv.default": "((T([9000], f32), T([9000, 9999], f32), T([777], f32)), {})",
+    "native_batch_norm.default": (
+        "((T([128, 128, 14, 14], f16), *, *, *, *, True, 0.1, 1e-05), {})".replace("*", "T([128], f16)")
+    ),
     "new_ones.default": "((T([4], f16), [400000, 400000]), {})",
 }
 
@@ -58,6 +61,7 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CaseCheck]:
         ("view.default", ["launch_bound", "unrunnable"], "no", "invalid for input of size 4"),
         ("bmm.default", ["unrunnable"], "no", "Expected size for first two dimensions"),
         ("addmv.default", ["unrunnable"], "no", "size mismatch"),
+        ("native_batch_norm.default", [], "reduced", ""),
         ("new_ones.default", ["launch_bound", "untried"], "no", "too much memory"),
     ],
 )
