@@ -88,7 +88,8 @@ class _Reader:
                 self._complain(1, f"a line of more than {MAX_LINE_BYTES} bytes")
                 continue
             try:
-                text = line.decode()
+                # An editor may have put a byte order mark before the first line.
+                text = line.decode("utf-8-sig" if self._number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 self._complain(error.start + 1, "no UTF-8 text")
                 continue

@@ -68,6 +68,17 @@ def test_a_bad_line_loses_only_itself(tmp_path: Path) -> None:
     assert str(trace.problems[1]) == f"{path}:3:24: unknown dtype 'f17'"
 
 
+def test_what_other_editors_write(tmp_path: Path) -> None:
+    """A byte order mark and the ends of lines of Windows are no part of the text."""
+    path = tmp_path / "model.txt"
+    path.write_bytes(b"\xef\xbb\xbfOperator: aten.add.Tensor\r\ncnt: 3, ((T([4], f16), 1), {})\r\n")
+
+    trace = read_text(path)
+
+    assert () == trace.problems
+    assert [3] == [call.count for call in trace.calls]
+
+
 def test_endless_and_unreadable_lines(tmp_path: Path) -> None:
     """Ten megabytes without an end, bytes that are no text, and NUL end in problems, at once."""
     path = tmp_path / "model.txt"
