@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ TORCHBENCH = "torchbench"
 """Name of the suite that a trace file stands in for."""
 FILE_SUITE = "trace"
 """What a suite made of files is called in results."""
+MOST_REASONS = 5
+"""Reasons that are told of operators that are left out, the most frequent ones."""
 _OPERATOR = "operator"
 """The kind of name, in messages."""
 
@@ -47,7 +50,7 @@ def select(
     Cases are re-typed first, then filtered by dtype, model, count, size and part, then counted: the largest, the
     first of each operator and dtype, a sample of all. A case is kept if any chosen dtype filter keeps it; a skipped
     case carries the joined reasons. Operators that were named with ``ops`` stay even if all their cases are
-    skipped; without ``ops``, operators that have no case left are left out.
+    skipped; without ``ops``, operators that have no case left are left out, and a note counts their cases by reason.
 
     Args:
         catalog: where suites and dtype filters are found.
@@ -71,6 +74,7 @@ def select(
     )
     found = _named(suite, request, settings, only) if settings.ops else _all(suite, request, only)
     kept: list[OperatorCases] = []
+    left_out: list[OperatorCases] = []
     for item in found:
         if settings.kind and item.kind not in settings.kind:
             continue
@@ -81,12 +85,14 @@ def select(
         filtered = limited(largest(filtered, settings), settings.cases_per_operator)
         if filtered.cases or filtered.fault or settings.ops:
             kept.append(filtered)
+        else:
+            left_out.append(filtered)
         if settings.num_operators and len(kept) == settings.num_operators:
             break
     chosen = tuple(item for item in sampled(kept, settings) if item.cases or item.fault or settings.ops)
     if not chosen:
         raise _nothing_left(settings)
-    notes = suite.data_notes() if isinstance(suite, TellsItsData) else ()
+    notes = [*(suite.data_notes() if isinstance(suite, TellsItsData) else ()), *_left_out(left_out)]
     for text in notes:
         (note or _say_nothing)(text)
     return Selection(
@@ -187,6 +193,16 @@ def _filtered(item: OperatorCases, filters: list[_NamedFilter]) -> OperatorCases
             skipped.append(SkippedCase(case=case, reason=reason))
     skipped = [skip for skip in skipped if skip.case.id not in kept]
     return replace(item, cases=tuple(kept.values()), skipped=tuple(skipped))
+
+
+def _left_out(items: list[OperatorCases]) -> Iterator[str]:
+    """Yield what is said of operators none of whose cases are kept."""
+    reasons = Counter(skip.reason for item in items for skip in item.skipped)
+    if reasons:
+        shown = [f"{count} x {reason}" for reason, count in reasons.most_common(MOST_REASONS)]
+        if len(reasons) > MOST_REASONS:
+            shown.append(f"{len(reasons) - MOST_REASONS} further reasons")
+        yield f"operators left out because all their cases are skipped: {len(items)} ({'; '.join(shown)})"
 
 
 def _skip_reason(case: Case, filters: list[_NamedFilter]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -142,6 +143,20 @@ def test_operators_without_the_dtype_are_left_out_unless_named() -> None:
     assert {"add.Scalar": (0, ["not int64"]), "relu.default": (1, [])} == _select(
         ops=("relu", "add.Scalar"), dtype=("int",)
     )
+
+
+def test_operators_that_are_left_out_are_counted_with_the_reasons() -> None:
+    """What a suite has of other dtypes does not vanish without a word."""
+
+    class Mixed(_FakeSuite):
+        def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
+            return super().operators(replace(request, dtypes=None))
+
+    catalog = _FakeCatalog()
+    catalog.suites.known["fake"] = Mixed()
+    selection = select(catalog, SelectionSettings(suite="fake", dtype=("int",)))  # type: ignore[arg-type]
+    assert ["relu.default"] == [str(item.operator) for item in selection.operators]
+    assert ("operators left out because all their cases are skipped: 4 (5 x not int64)",) == selection.notes
 
 
 def test_suite_is_asked_for_the_wanted_dtypes_only() -> None:
