@@ -90,9 +90,9 @@ def select(
         if settings.num_operators and len(kept) == settings.num_operators:
             break
     chosen = tuple(item for item in sampled(kept, settings) if item.cases or item.fault or settings.ops)
-    if not chosen:
-        raise _nothing_left(settings)
     notes = [*(suite.data_notes() if isinstance(suite, TellsItsData) else ()), *_left_out(left_out)]
+    if not chosen:
+        raise _nothing_left(settings, notes)
     for text in notes:
         (note or _say_nothing)(text)
     return Selection(
@@ -227,11 +227,15 @@ def _spellings(names: Iterable[ProblemName]) -> set[str]:
     }
 
 
-def _nothing_left(settings: SelectionSettings) -> UsageError:
-    chosen = [f"--suite {settings.suite}"]
+def _nothing_left(settings: SelectionSettings, notes: list[str]) -> UsageError:
+    files = [f"--suite-file {path}" for path in settings.suite_file]
+    chosen = files or [f"--suite {settings.suite}"]
     chosen += [f"--ops {','.join(settings.ops)}"] if settings.ops else []
     chosen += [f"--dtype {','.join(settings.dtype)}"] if settings.dtype else []
     message = f"no operator is selected by {' '.join(chosen)}"
     shown = "without --dtype" if settings.dtype else "with --suite alone"
     hint = f"see what the suite holds: kab list --suite {settings.suite} ({shown})"
+    if files:
+        message = f"{message}: {'; '.join(notes)}"
+        hint = "mend the file, or choose otherwise: kab list --help"
     return UsageError(message, hint=hint)

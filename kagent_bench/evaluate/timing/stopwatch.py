@@ -121,9 +121,8 @@ class Stopwatch:
             host.append(host_s)
             recent.append(value)
             del value
-        torch.cuda.synchronize(
-            self._device
-        )  # what a kernel started elsewhere must not run into the other side's turn
+        # What a kernel started on another stream must not run into the other side's turn.
+        torch.cuda.synchronize(self._device)
         return device, host
 
     def _timed(

@@ -10,6 +10,7 @@ import pytest
 
 from kagent_bench.config.schema import SelectionSettings
 from kagent_bench.errors import PluginError, UnknownName, UsageError
+from kagent_bench.hooks.catalog import build_catalog
 from kagent_bench.hooks.protocols import SuiteRequest
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName, ProblemName
@@ -17,6 +18,8 @@ from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.select import match_operators, select
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kagent_bench.model.case import Case
 
 TABLE = {
@@ -188,6 +191,14 @@ def test_nothing_left_is_an_error() -> None:
     """An empty selection says what was asked."""
     with pytest.raises(UsageError, match="--suite fake --dtype"):
         _select(dtype=("mute",))
+
+
+def test_a_file_of_which_nothing_can_be_read_is_named(tmp_path: Path) -> None:
+    """The error names the file and what is wrong in it."""
+    broken = tmp_path / "broken.txt"
+    broken.write_text("Operator: aten.relu.default\ncnt: 1, ((T([4, 4, f32),), {})\n")
+    with pytest.raises(UsageError, match=f"--suite-file {broken}: .*broken.txt:2:"):
+        select(build_catalog(), SelectionSettings(suite_file=(str(broken),)))
 
 
 def test_a_call_of_two_dtypes_samples_is_one_case() -> None:
