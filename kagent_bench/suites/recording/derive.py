@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kagent_bench.model.case import Case, LiteralValues, TensorSpec
 from kagent_bench.model.identity import make_case
+from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.recording.elements import is_floating
+from kagent_bench.suites.recording.into_out import into_out, stripped, without_out, writes_to_out
 from kagent_bench.suites.recording.kinds import is_elementwise, operator_kind
 from kagent_bench.suites.recording.rules import (
     general,
@@ -27,8 +29,6 @@ from kagent_bench.suites.recording.trial import attempt, heeds_layout
 
 if TYPE_CHECKING:
     import torch
-
-    from kagent_bench.model.names import OperatorName
 
 MAX_DERIVED = 40
 """Derived cases of one operator and dtype."""
@@ -205,7 +205,7 @@ def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: s
 
 def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
     """Return the rules of an operator's class; a new class of operators is one more branch here."""
-    if operator_kind(operator) not in JUDGED or _writes_to_out(operator) or name.base.startswith(UNCHECKED):
+    if operator_kind(operator) not in JUDGED or writes_to_out(operator) or name.base.startswith(UNCHECKED):
         return {}
     factors = products.FACTORS.get(name.base)
     if factors is not None:
@@ -254,15 +254,11 @@ def _indexing(base: str) -> dict[str, Rule]:
     return {}
 
 
-def _writes_to_out(operator: Any) -> bool:
-    """Whether results go to keyword arguments, which must then have exactly the result's shape."""
-    arguments = operator._schema.arguments  # noqa: SLF001 - torch offers no other way to a schema
-    return any(item.kwarg_only and item.alias_info is not None for item in arguments)
-
-
 def _drafts(
     operator: torch._ops.OpOverload, name: OperatorName, recorded: Sequence[Case]
 ) -> list[Iterator[tuple[str, Template]]]:
+    if writes_to_out(operator):
+        return _drafts_into_out(operator, recorded)
     rules = rules_for(operator, name)
     if name.base in joined.OPERATORS and rules:
         return _lists(operator, name, recorded)
@@ -271,6 +267,15 @@ def _drafts(
         n_factors = len(products.FACTORS[name.base])
         templates = [template for template in templates if len(template.tensors) == n_factors]
     return [_by_rule(rule, make, templates) for rule, make in rules.items()]
+
+
+def _drafts_into_out(operator: Any, recorded: Sequence[Case]) -> list[Iterator[tuple[str, Template]]]:
+    """Return the drafts for the overload that returns new memory, each with a place for its result."""
+    plain = without_out(operator)
+    if plain is None:
+        return []
+    drafts = _drafts(plain, OperatorName.parse(str(plain)), [stripped(case) for case in recorded])
+    return [into_out(plain, source, first) for first, source in enumerate(drafts)]
 
 
 def _lists(

@@ -59,7 +59,7 @@ def heeds_layout(operator: Any, arguments: Arguments) -> bool:
     if plain:
         return True
     try:
-        as_it_is, copied = (_outputs(operator, arguments, copied=copied) for copied in (False, True))
+        as_it_is, copied = (run(operator, arguments, copied=copied) for copied in (False, True))
         return all(
             left.shape == right.shape and torch.allclose(left, right, rtol=LAYOUT_TOLERANCE, equal_nan=True)
             for left, right in zip(as_it_is, copied, strict=True)
@@ -68,7 +68,14 @@ def heeds_layout(operator: Any, arguments: Arguments) -> bool:
         return False
 
 
-def _outputs(operator: Any, arguments: Arguments, *, copied: bool) -> list[torch.Tensor]:
+def run(operator: Any, arguments: Arguments, *, copied: bool = False) -> list[torch.Tensor]:
+    """Return the tensors that an operator gives for the same fresh values each time; it may raise anything.
+
+    Args:
+        operator: the live overload.
+        arguments: the call.
+        copied: whether tensors are laid out plainly, one by one.
+    """
     generator = torch.Generator().manual_seed(1)
     torch.default_generator.manual_seed(1)
     args, kwargs = materialise(arguments.args, arguments.kwargs, arguments.storages, generator)
