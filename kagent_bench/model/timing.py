@@ -44,8 +44,10 @@ class CaseTiming:
     """Host seconds for the same."""
     launch_floor_s: float = 0.0
     """What the method reads for a kernel that does nothing: launch and events."""
-    candidate_floor_s: float = 0.0
-    """The same in the candidate's process."""
+    candidate_gauge_s: tuple[float, ...] = ()
+    """What the candidate's clock read in each turn for a kernel of fixed length; 0 without a device."""
+    reference_gauge_s: tuple[float, ...] = ()
+    """The same of the oracle's: equal kernels, so that clocks are what differs."""
     first_s: float | None = None
     """Host time of the first call on this case, compilation and autotuning included."""
     kernel_s: float | None = None
@@ -82,7 +84,8 @@ class CaseTiming:
         }
         data["device_state"] = dict(self.device_state) if self.device_state is not None else None
         data["notes"] = list(self.notes)
-        data["reference_first"] = list(self.reference_first)
+        for name in ("reference_first", "candidate_gauge_s", "reference_gauge_s"):
+            data[name] = list(data[name])
         return data
 
     @classmethod
@@ -95,8 +98,8 @@ class CaseTiming:
         known = dict(data)
         known["candidate_s"] = _turns(known["candidate_s"])
         known["references_s"] = {name: _turns(turns) for name, turns in known["references_s"].items()}
-        known["reference_first"] = tuple(known["reference_first"])
-        known["notes"] = tuple(known.get("notes", ()))
+        for name in ("reference_first", "candidate_gauge_s", "reference_gauge_s", "notes"):
+            known[name] = tuple(known.get(name, ()))
         return cls(**known)
 
 

@@ -32,8 +32,11 @@ SPREAD = 0.25
 SYSTEMATIC_S = 0.15e-6
 """Seconds that two processes may differ by for equal kernels, whatever is repeated: where their memory and code lie.
 ``tests/benchmarks/aa.py`` measures it."""
-MOST_FLOOR_DIFFERENCE_S = 0.4e-6
-"""Part of the difference between what two processes' clocks read for an empty kernel that is taken off. It is 0.1 us
+CLOCK_SHARE = 0.6
+"""Part of the difference between what two processes' clocks read for equal kernels that other kernels show, too: the
+slope of one on the other in runs of ``tests/benchmarks/aa.py``."""
+MOST_CLOCK_DIFFERENCE_S = 0.4e-6
+"""Part of the difference between what two processes' clocks read for equal kernels that is taken off. It is 0.1 us
 or so, and a larger one is no property of a clock."""
 SYSTEMATIC_SHARE = 0.003
 """The same in proportion to the time, for long kernels."""
@@ -143,10 +146,13 @@ def speed_of(timing: CaseTiming) -> Speed:
 def by_one_clock(timing: CaseTiming) -> Turns:
     """Return the candidate's samples as the oracle's clock would have read them.
 
-    Two processes read an empty kernel differently by about 0.1 us, each for as long as it lives; both were measured.
+    Two processes read equal kernels differently by about 0.1 us, each as long as it lives; in each turn both read one
+    of the same length.
     """
-    excess_s = timing.candidate_floor_s - timing.launch_floor_s if timing.candidate_floor_s else 0.0
-    excess_s = max(-MOST_FLOOR_DIFFERENCE_S, min(excess_s, MOST_FLOOR_DIFFERENCE_S))
+    if not timing.candidate_gauge_s or not timing.reference_gauge_s:
+        return timing.candidate_s
+    excess_s = CLOCK_SHARE * (midmean(timing.candidate_gauge_s) - midmean(timing.reference_gauge_s))
+    excess_s = max(-MOST_CLOCK_DIFFERENCE_S, min(excess_s, MOST_CLOCK_DIFFERENCE_S))
     return tuple(tuple(max(sample - excess_s, sample / 2) for sample in turn) for turn in timing.candidate_s)
 
 

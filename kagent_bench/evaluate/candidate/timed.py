@@ -76,7 +76,12 @@ class TimedCall:
         """Time a turn; returns the samples in seconds."""
         samples = self._turn(self._calls)
         host_s = statistics.median(samples.host_s)
-        return {"outcome": "timed", "device_s": list(samples.device_s), "host_s": host_s}
+        return {
+            "outcome": "timed",
+            "device_s": list(samples.device_s),
+            "host_s": host_s,
+            "gauge_s": samples.gauge_s,
+        }
 
     def _turn(self, n_calls: int) -> TurnSamples:
         with torch.no_grad():
@@ -92,10 +97,6 @@ class TimedCall:
     def warm_up(self) -> None:
         """Make a call, for the host's pace and for what a first call without the observer sets up."""
         self._turn(1)
-
-    def floor(self) -> float:
-        """Return what this process's clock reads for a kernel that does nothing, in seconds."""
-        return self._watch.floor()
 
     def burst(self, n_calls: int) -> dict[str, Any]:
         """Call the kernel so often, one call directly after the other; the supervisor holds the clock."""
@@ -200,7 +201,7 @@ class TimedCalls:
                     os.close(descriptor)
                 return {"outcome": "untimed", "detail": str(error)}
             self._timed.warm_up()
-            return {"outcome": "timed", "floor_s": self._timed.floor()}
+            return {"outcome": "timed"}
         timed = self._timed
         assert timed is not None
         if step == "turn":

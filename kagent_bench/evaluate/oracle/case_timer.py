@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from kagent_bench.evaluate.oracle.rounds import OracleSettings
     from kagent_bench.evaluate.oracle.semantics import Semantics
-    from kagent_bench.evaluate.timing.stopwatch import Stopwatch
+    from kagent_bench.evaluate.timing.stopwatch import Stopwatch, TurnSamples
     from kagent_bench.model.case import Case
 
 PILOT_CALLS = 6
@@ -80,6 +80,7 @@ class CaseTimer:
         self.notes: list[str] = [] if self._contents.fresh else ["fixed_contents"]
         self.references: dict[str, list[tuple[float, ...]]] = {}
         self._host: list[float] = []
+        self._gauges: list[float] = []
         self._first: list[bool] = []
         self._prepare()
 
@@ -136,16 +137,14 @@ class CaseTimer:
         self._contents.draw(self._private, slots, -1)
         for operator in self._sides.values():
             self._turn(operator, FEWEST_CALLS, slots)  # warm-up: compilation, workspaces
-        began = time.perf_counter()
         pilot = self._turn(self._operator, PILOT_CALLS, slots)
-        wall = (time.perf_counter() - began) / (PILOT_CALLS + UNRECORDED_CALLS)
         self._renewal_s = self._watch.repeated(lambda: self._renew(0), PILOT_CALLS)
         began = time.perf_counter()
         self._renew(0)
         self._renewal_host_s = time.perf_counter() - began
         return plan(
             pilot.device_s,
-            call_wall_s=wall,
+            call_wall_s=pilot.wall_s,
             input_bytes=self._case.input_bytes,
             n_sides=1 + len(self._sides),
             most_slots=most_slots,
@@ -185,6 +184,7 @@ class CaseTimer:
             self.references[name].append(samples.device_s)
             if name == EAGER:
                 self._host.extend(samples.host_s)
+                self._gauges.append(samples.gauge_s)
 
     def check(self, turn: int) -> str | None:
         """Compare one call's outputs of a turn if it was drawn; return what is wrong with them, or None."""
@@ -202,6 +202,7 @@ class CaseTimer:
             "references_s": self.references,
             "reference_first": self._first,
             "reference_host_s": statistics.median(self._host),
+            "reference_gauge_s": self._gauges,
             "renewal_s": self._renewal_s,
             "renewal_host_s": self._renewal_host_s,
             "checked_calls": self.checked,
@@ -218,7 +219,7 @@ class CaseTimer:
 
     # --- steps ------------------------------------------------------------------------------------------------
 
-    def _turn(self, operator: Callable[..., Any], calls: int, slots: int) -> Any:
+    def _turn(self, operator: Callable[..., Any], calls: int, slots: int) -> TurnSamples:
         args, kwargs = self._arguments()
 
         def keep(_: int, value: Any) -> None:

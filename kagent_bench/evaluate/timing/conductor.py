@@ -100,10 +100,10 @@ class Conductor:
         plan = opened["plan"]
         try:
             request = {"time": "open", "invitation": opened["invitation"]}
-            floor_s = self._candidate(candidate, request, deadline, descriptors).get("floor_s")
+            self._candidate(candidate, request, deadline, descriptors)
         finally:
             close_quietly(*descriptors)
-        samples, host = self._turns(candidate, plan, deadline)
+        turns = self._turns(candidate, plan, deadline)
         bursts = [self._burst(candidate, plan, deadline)]
         traced = None
         if self._settings.trace_calls:
@@ -115,9 +115,9 @@ class Conductor:
         timing = CaseTiming.from_json(
             {
                 **facts["facts"],
-                "candidate_s": samples,
-                "candidate_host_s": statistics.median(host),
-                "candidate_floor_s": floor_s if _is_duration(floor_s) else 0.0,
+                "candidate_s": [turn["device_s"] for turn in turns],
+                "candidate_host_s": statistics.median(turn["host_s"] for turn in turns),
+                "candidate_gauge_s": [turn["gauge_s"] for turn in turns],
                 "external_s": bursts[0],
                 "external_calls": plan["burst_calls"],
                 "first_s": first_s,
@@ -135,30 +135,20 @@ class Conductor:
             return TimingOutcome(timing=timing, status="rejected", reason=found[0], detail=found[1])
         return TimingOutcome(timing=timing)
 
-    def _turns(
-        self, candidate: Candidate, plan: Mapping[str, Any], deadline: float
-    ) -> tuple[list[list[float]], list[float]]:
-        samples: list[list[float]] = []
-        host: list[float] = []
+    def _turns(self, candidate: Candidate, plan: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
+        """Return the candidate's answers, turn by turn: ``device_s`` of each call, ``host_s``, ``gauge_s``."""
+        turns: list[dict[str, Any]] = []
         order = self._order(plan["turns"])
         self._between(None, 0, after=False, before=order[0])
         for turn, reference_first in enumerate(order):
             reply = self._candidate(candidate, {"time": "turn"}, deadline)
-            device_s, host_s = reply.get("device_s"), reply.get("host_s")
-            if (
-                not isinstance(device_s, list)
-                or len(device_s) != plan["calls"]
-                or not all(map(_is_duration, device_s))
-                or not isinstance(host_s, float)
-                or not _is_duration(host_s)
-            ):
+            if not _is_turn(reply, plan["calls"]):
                 raise _Ended(_rejected("clock_disagrees", "the kernel's process reports times that are none"))
             follows = turn + 1 < len(order)
             # The burst that comes after the last turn gets contents of its own.
             self._between(turn, turn + 1, after=not reference_first, before=follows and order[turn + 1])
-            samples.append(device_s)
-            host.append(host_s)
-        return samples, host
+            turns.append(reply)
+        return turns
 
     def _between(self, settle: int | None, following: int, *, after: bool, before: bool) -> None:
         """Have the oracle end a turn and prepare the next one.
@@ -223,6 +213,16 @@ class Conductor:
 
 def _rejected(reason: str, detail: str) -> TimingOutcome:
     return TimingOutcome(status="rejected", reason=reason, detail=detail)
+
+
+def _is_turn(reply: Mapping[str, Any], n_calls: int) -> bool:
+    device_s, gauge_s = reply.get("device_s"), reply.get("gauge_s")
+    return (
+        isinstance(device_s, list)
+        and len(device_s) == n_calls
+        and all(map(_is_duration, [*device_s, reply.get("host_s")]))
+        and (gauge_s == 0 or _is_duration(gauge_s))
+    )
 
 
 def _is_duration(value: object) -> bool:

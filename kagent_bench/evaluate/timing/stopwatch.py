@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -32,6 +33,10 @@ LONGEST_LEAD_S = 2e-3
 """Host work beyond this is left to show in the events, as it would in any program."""
 MOST_TRIES = 4
 """Times that a call is made until the host stayed ahead; the last one counts at any rate."""
+GAUGE_CYCLES = 20_000
+"""Length of the kernel that shows how the clocks of two processes differ: 10 us, since shorter ones read less evenly."""
+GAUGES = 2
+"""Readings of it in a turn."""
 SPIN_CYCLES_PER_S = 2e9
 """Cycles of ``torch.cuda._sleep`` per second, at least a GPU's clock: waiting is not underestimated."""
 _PERSISTING_L2_LIMIT = 6
@@ -46,6 +51,10 @@ class TurnSamples:
     """Seconds per call: of the device, or of the host where there is no device."""
     host_s: tuple[float, ...]
     """Host seconds until each call returned."""
+    gauge_s: float
+    """What the clock read in this turn for a kernel of fixed length, the same in every process; 0 without a device."""
+    wall_s: float
+    """Median host seconds from one call to the next, with all that precedes and follows it."""
 
 
 class Stopwatch:
@@ -64,7 +73,7 @@ class Stopwatch:
         self._queueing_s = 50e-6
         """Host seconds to queue a call with what precedes it, as in the call before."""
         self._tries = MOST_TRIES
-        self._floor_s: float | None = None
+        self._events = _events(2) if self.on_gpu else []
         self._reset_persisting = _persisting_reset(device)
         self._swept_s = self.repeated(self.empty_cache, 5) if self.on_gpu else 0.0
 
@@ -91,17 +100,29 @@ class Stopwatch:
         total = unrecorded + n_calls
         collecting = gc.isenabled()
         gc.disable()
+        begun: list[float] = []
+
+        def renewed(index: int) -> None:
+            begun.append(time.perf_counter())
+            renew(index)
+
         try:
-            samples = (
-                self._turn_on_gpu(total, renew, call, keep, held)
+            device_s, host_s = (
+                self._turn_on_gpu(total, renewed, call, keep, held)
                 if self.on_gpu
-                else _turn_on_host(total, renew, call, keep, self._swept)
+                else _turn_on_host(total, renewed, call, keep, self._swept)
             )
+            begun.append(time.perf_counter())
+            gauges = [self._spun(GAUGE_CYCLES) for _ in range(GAUGES)] if self.on_gpu else [0.0]
         finally:
             if collecting:
                 gc.enable()
-        device_s, host_s = (values[unrecorded:] for values in samples)
-        return TurnSamples(device_s=tuple(device_s), host_s=tuple(host_s))
+        return TurnSamples(
+            device_s=tuple(device_s[unrecorded:]),
+            host_s=tuple(host_s[unrecorded:]),
+            gauge_s=statistics.mean(gauges),
+            wall_s=statistics.median(later - earlier for earlier, later in pairwise(begun)),
+        )
 
     def _turn_on_gpu(
         self,
@@ -132,7 +153,7 @@ class Stopwatch:
 
         A kernel that waits for the device is never ahead: once that is seen, one try is enough.
         """
-        start, end = _events(2)
+        start, end = self._events
         for _ in range(self._tries):
             lead_s = LEAD_MARGIN * self._queueing_s - self._swept_s
             _spin(int(min(max(lead_s, LEAST_LEAD_S), LONGEST_LEAD_S) * SPIN_CYCLES_PER_S))
@@ -154,23 +175,13 @@ class Stopwatch:
         return value, start.elapsed_time(end) * 1e-3, host_s
 
     def floor(self, n_calls: int = 32) -> float:
-        """Return what a turn reads for a kernel that does nothing, in seconds; 0 without a device.
+        """Return what a turn reads for a kernel that does nothing, in seconds; 0 without a device."""
+        return statistics.median(self._spun(0) for _ in range(n_calls)) if self.on_gpu else 0.0
 
-        It differs between processes by about 0.1 us, for as long as they live.
-        """
-        if not self.on_gpu:
-            return 0.0
-        if self._floor_s is not None:
-            return self._floor_s
-        samples = self.turn(
-            n_calls,
-            unrecorded=3,
-            renew=lambda _: None,
-            call=lambda _: _spin(0),
-            keep=lambda *_: None,
-        )
-        self._floor_s = statistics.mean(sorted(samples.device_s)[n_calls // 4 : -(n_calls // 4)])
-        return self._floor_s
+    def _spun(self, cycles: int) -> float:
+        """Return what the clock reads for a kernel that waits so long."""
+        _, device_s, _ = self._timed(_nothing, partial(_spin, cycles), _nothing)
+        return device_s
 
     def empty_cache(self) -> None:
         """Queue what empties the last-level cache."""
@@ -210,6 +221,10 @@ def _turn_on_host(
         seconds.append(time.perf_counter() - before)
         keep(index, value)
     return seconds, seconds
+
+
+def _nothing(*_: object) -> None:
+    """Renew or keep nothing."""
 
 
 def _events(count: int) -> list[Any]:

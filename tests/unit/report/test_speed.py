@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from kagent_bench.model.timing import EAGER, HOST_METHOD
 from kagent_bench.report.speed import (
-    MOST_FLOOR_DIFFERENCE_S,
+    MOST_CLOCK_DIFFERENCE_S,
     Finding,
     Ratio,
     finding_of,
@@ -99,18 +100,22 @@ def test_the_middle_half_is_averaged(values: list[float], expected: float) -> No
 
 
 @pytest.mark.parametrize(
-    ("candidate_floor_s", "counted_s"),
+    ("candidate_gauge_s", "counted_s"),
     [
-        (0.0, 0.0),
-        (3.1e-6, 0.1e-6),
-        (2.9e-6, -0.1e-6),
-        (9e-6, MOST_FLOOR_DIFFERENCE_S),
-        (1e-6, -MOST_FLOOR_DIFFERENCE_S),
+        (13.0e-6, 0.0),
+        (13.1e-6, 0.06e-6),
+        (12.9e-6, -0.06e-6),
+        (19e-6, MOST_CLOCK_DIFFERENCE_S),
+        (1e-6, -MOST_CLOCK_DIFFERENCE_S),
     ],
 )
-def test_what_the_two_clocks_read_too_much_falls_out(candidate_floor_s: float, counted_s: float) -> None:
-    """What the candidate's clock reads more for an empty kernel is taken off its samples, within bounds."""
-    made = timing(10e-6, 10e-6, spread=0.0, candidate_floor_s=candidate_floor_s)
+def test_what_the_two_clocks_read_too_much_falls_out(candidate_gauge_s: float, counted_s: float) -> None:
+    """What the candidate's clock reads more for an equal kernel is taken off its samples in good part, within bounds."""
+    gauges: dict[str, Any] = {
+        "candidate_gauge_s": (candidate_gauge_s,) * 8,
+        "reference_gauge_s": (13e-6,) * 8,
+    }
+    made = timing(10e-6, 10e-6, spread=0.0, **gauges)
     speed = speed_of(made)
     assert speed.ratio is not None
     assert pytest.approx(10e-6 - counted_s) == speed.candidate_s
@@ -119,7 +124,9 @@ def test_what_the_two_clocks_read_too_much_falls_out(candidate_floor_s: float, c
 
 def test_no_time_becomes_negative() -> None:
     """A kernel that launches nothing is quick, not quicker than nothing."""
-    speed = speed_of(timing(1e-9, 10e-6, spread=0.0, candidate_floor_s=3.3e-6))
+    speed = speed_of(
+        timing(1e-9, 10e-6, spread=0.0, candidate_gauge_s=(13.3e-6,), reference_gauge_s=(13e-6,))
+    )
     assert 0 < speed.candidate_s
 
 
