@@ -9,7 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from kagent_bench.evaluate.tolerance import tolerance_table
 from kagent_bench.model.identity import encode_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.aten import aten_schemas
+from kagent_bench.suites.retype import widened
 from kagent_bench.suites.trace.draft import NoCase
 from kagent_bench.suites.trace.export import traced_call
 from kagent_bench.suites.trace.reduce import reductions
@@ -55,6 +56,8 @@ class Mark(str, Enum):
     """A trivial output, as zeros or the input, would be taken for right."""
     LAUNCH_BOUND = "launch_bound"
     """So little is read that a GPU spends its time launching."""
+    NO_KERNEL = "no_kernel"
+    """This device has no kernel for its precisions; with float32 in their place it runs."""
     UNTRIED = "untried"
     """Too large for this machine, and no smaller call of its sort runs."""
 
@@ -69,9 +72,9 @@ class CaseCheck:
 
     marks: tuple[Mark, ...]
     detail: str
-    """Why it does not run, or which trivial outputs pass."""
+    """Why it does not run as it is, or which trivial outputs pass."""
     tried: str
-    """``full``, ``reduced`` or ``no``."""
+    """``full``, ``reduced`` for a smaller call, ``widened`` for one of either size in float32, or ``no``."""
 
 
 def check_selection(selection: Selection, progress: Progress) -> dict[tuple[str, str], CaseCheck]:
@@ -137,18 +140,37 @@ class _Trier:
         marks = [Mark.LAUNCH_BOUND] if case.input_bytes < LAUNCH_BOUND_BYTES else []
         attempts = list(_attempts(case))
         if not attempts:
-            return CaseCheck(marks=(*marks, Mark.UNTRIED), detail="too large", tried="no")
+            return CaseCheck(marks=(*marks, Mark.UNTRIED), detail=_too_large(case), tried="no")
         reply = self._ask(case, item.kind, attempts)
-        if reply["tried"] < 0:
+        detail, tried = reply["detail"], "reduced"
+        if reply.get("why") == "no_kernel":
+            wider = self._ask_wider(case, item.kind, attempts)
+            if wider is None:
+                return CaseCheck(marks=(*marks, Mark.UNRUNNABLE), detail=detail, tried="no")
+            marks.append(Mark.NO_KERNEL)
+            weak = f", where it is {wider['detail']}" if wider["detail"] else ""
+            reply, detail, tried = wider, f"{detail}; runs in float32{weak}", "widened"
+        elif reply["tried"] < 0:
             # What a smaller call was refused for may be of its own making.
             itself = attempts[-1].case.id == case.id
-            if reply["why"] in {"no_kernel", "misfit"} or (reply["why"] == "refused" and itself):
-                return CaseCheck(marks=(*marks, Mark.UNRUNNABLE), detail=reply["detail"], tried="no")
-            smaller = "" if itself else "no smaller call of its sort runs: "
-            return CaseCheck(marks=(*marks, Mark.UNTRIED), detail=f"{smaller}{reply['detail']}", tried="no")
-        marks += [Mark(mark) for mark in reply["marks"]]
-        full = attempts[reply["tried"]].case.id == case.id
-        return CaseCheck(marks=tuple(marks), detail=reply["detail"], tried="full" if full else "reduced")
+            if reply["why"] == "misfit" or (reply["why"] == "refused" and itself):
+                return CaseCheck(marks=(*marks, Mark.UNRUNNABLE), detail=detail, tried="no")
+            detail = detail if itself else _too_large(case)
+            return CaseCheck(marks=(*marks, Mark.UNTRIED), detail=detail, tried="no")
+        elif attempts[reply["tried"]].case.id == case.id:
+            tried = "full"
+        return CaseCheck(marks=(*marks, *(Mark(mark) for mark in reply["marks"])), detail=detail, tried=tried)
+
+    def _ask_wider(self, case: Case, kind: str, attempts: list[_Attempt]) -> dict[str, Any] | None:
+        """Try a case with float32 in place of every narrower dtype; None where it has none or does not run."""
+        wide = widened(case)
+        wider = [
+            replace(attempt, case=other)
+            for attempt in attempts
+            if (other := widened(attempt.case)) is not None
+        ]
+        reply = self._ask(wide, kind, wider) if wide is not None and wider else None
+        return reply if reply is not None and reply["tried"] >= 0 else None
 
     def _ask(self, case: Case, kind: str, attempts: list[_Attempt]) -> dict[str, Any]:
         encoded = [{"case": encode_case(attempt.case), "alike": attempt.alike} for attempt in attempts]
@@ -176,8 +198,12 @@ class _Trier:
         if not in_time:
             return {"tried": -1, "why": "too_large", "detail": "takes too long here"}
         # One of several may have been a smaller call that torch does not check.
-        why = "refused" if len(attempts) == 1 else "crashed"
-        return {"tried": -1, "why": why, "detail": "eager PyTorch took its process down"}
+        last = {"tried": -1, "why": "refused", "detail": "eager PyTorch took its process down"}
+        for index, attempt in enumerate(attempts if len(attempts) > 1 else ()):
+            last = self._ask(case, kind, [attempt])
+            if last["tried"] == 0:
+                return {**last, "tried": index}
+        return last
 
     def _start(self) -> subprocess.Popen[str]:
         self._child = subprocess.Popen(
@@ -191,6 +217,10 @@ class _Trier:
         assert self._child.stdout is not None
         self._child.stdout.readline()  # that it is ready, which takes a busy machine a while
         return self._child
+
+
+def _too_large(case: Case) -> str:
+    return f"{case.input_bytes >> 20} MiB of inputs are too much to try here, and no smaller call of its sort runs"
 
 
 def _attempts(case: Case) -> Iterator[_Attempt]:

@@ -7,7 +7,7 @@ import re
 REASONS = (
     (
         re.compile(r"expected scalar type \w+ but found \w+|mixed dtype|half to float conversion"),
-        "the CPU has no kernel for this mixture of precisions; a GPU has, and --as-dtype fp32 removes it",
+        "PyTorch has no CPU kernel for this mixture of precisions, and one for GPUs",
     ),
     (
         re.compile(r"Could not run 'aten::\w*(cudnn|miopen)\w*'"),
@@ -28,10 +28,8 @@ SHOWN = 200
 
 
 def explain(text: str) -> str:
-    """Return a reason, with the first line of torch's own words."""
-    first = (text.splitlines() or [""])[0][:SHOWN]
-    meaning = _meaning(text)
-    return f"{meaning} ({first})" if meaning else first
+    """Return a reason: our words for what is known, else the first line of torch's."""
+    return _meaning(text) or (text.splitlines() or [""])[0][:SHOWN]
 
 
 def lacks_a_kernel(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -20,6 +20,20 @@ class TracedTensor:
     """torch's name."""
     stride: tuple[int, ...] | None = None
     """Elements; None for row-major order without gaps."""
+
+    def resized(self, shape: tuple[int, ...]) -> TracedTensor:
+        """Return it with other sizes: the dimensions keep their order in memory, gaps, and what repeats without memory."""
+        if self.stride is None:
+            return replace(self, shape=shape)
+        given, stride = self.stride, list(self.stride)
+        dense = dense_before = 1
+        for index in sorted(range(len(stride)), key=lambda index: (given[index], self.shape[index])):
+            step = stride[index]
+            if step:
+                gap, rest = divmod(step, dense_before)
+                stride[index] = step if rest or not gap else dense * gap
+                dense, dense_before = stride[index] * shape[index], step * self.shape[index]
+        return replace(self, shape=shape, stride=tuple(stride))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kagent_bench.suites.trace.call import Arguments, TracedCall, TracedTensor
+from kagent_bench.suites.trace.windows import fewer_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +55,10 @@ def reductions(call: TracedCall, schema: Schema) -> Iterator[Reduction]:
         yield from (Reduction(call=smaller, alike=True) for smaller in batched)
     for smaller in batched:
         yield Reduction(call=_resized(smaller, schema, _capped(smaller)), alike=True)
+    for smaller in batched:
+        windows = fewer_windows(smaller, schema)
+        if windows is not None:
+            yield Reduction(call=windows, alike=True)
     yield Reduction(call=_resized(batched[-1], schema, _odd), alike=False)
     yield Reduction(call=_resized(call, schema, _odd), alike=False)
 
@@ -68,7 +73,7 @@ def _resized(call: TracedCall, schema: Schema, smaller: Callable[[int], int]) ->
 
     def value(item: TracedValue, *, is_size: bool) -> TracedValue:
         if isinstance(item, TracedTensor):
-            return _resized_tensor(item, smaller)
+            return item.resized(tuple(map(smaller, item.shape)))
         if isinstance(item, tuple):
             return tuple(value(each, is_size=is_size) for each in item)
         return smaller(item) if is_size and isinstance(item, int) and not isinstance(item, bool) else item
@@ -93,22 +98,6 @@ def _capped(call: TracedCall) -> Callable[[int], int]:
     return lambda size: places.get(size, min(size, CAP))
 
 
-def _resized_tensor(tensor: TracedTensor, smaller: Callable[[int], int]) -> TracedTensor:
-    """Keep the order of the dimensions in memory, the gaps between them, and what is repeated without memory."""
-    shape = tuple(map(smaller, tensor.shape))
-    if tensor.stride is None:
-        return replace(tensor, shape=shape)
-    stride = list(tensor.stride)
-    dense = dense_before = 1
-    for index in sorted(range(len(stride)), key=lambda index: (stride[index], tensor.shape[index])):
-        step = stride[index]
-        if step:
-            gap, rest = divmod(step, dense_before)
-            stride[index] = step if rest or not gap else dense * gap
-            dense, dense_before = stride[index] * shape[index], step * tensor.shape[index]
-    return replace(tensor, shape=shape, stride=tuple(stride))
-
-
 def _odd(number: int) -> int:
     """Divide by all factors of two."""
     return number >> ((number & -number).bit_length() - 1) if number > 0 else number
@@ -130,7 +119,7 @@ def _batched(call: TracedCall, schema: Schema, batch: int, *, spared: frozenset[
         if isinstance(item, TracedTensor) and item.shape[:1] == (batch,):
             return replace(item, shape=(BATCH, *item.shape[1:]))
         if isinstance(item, tuple):
-            whole = item[:1] == (batch,) and not isinstance(item[0], bool)
+            whole = name in SIZES | WEIGHTS and item[:1] == (batch,)
             return (BATCH, *item[1:]) if whole else tuple(value(name, each) for each in item)
         return item
 

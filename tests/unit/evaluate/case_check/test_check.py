@@ -28,6 +28,12 @@ CALLS = {
     "any.default": "((T([4, 1000], b8),), {})",
     "slice_backward.default": "((T([4], f32), [1000], 0, 0, 4, 1), {})",
     "native_batch_norm_backward.default": BATCH_NORM,
+    "_softmax_backward_data.default": "((T([4, 9], f32), T([4, 9], f32), 1, f16), {})",
+    "_cudnn_rnn_flatten_weight.default": "(([T([8, 3], f32), T([8, 2], f32)], 2, 3, 2, 2, 0, 1, False, False), {})",
+    "max_pool2d_with_indices_backward.default": (
+        "((T([2, 64, 700, 700], f16), T([2, 64, 1400, 1401], f16), [2, 2], [], [0, 0], [1, 1], False,"
+        " T([2, 64, 700, 700], i64)), {})"
+    ),
     "view.default": "((T([4], f32), [5]), {})",
     "bmm.default": "((T([8, 9000, 999], f16), T([8, 333, 777], f16)), {})",
     "addmv.default": "((T([9000], f32), T([9000, 9999], f32), T([777], f32)), {})",
@@ -57,7 +63,15 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CaseCheck]:
         ("_to_copy.default", ["launch_bound"], "full", ""),
         ("sum.default", ["launch_bound", "weak"], "full", "passed by zeros"),
         ("any.default", ["launch_bound", "weak"], "full", "passed by ones"),
-        ("native_batch_norm_backward.default", ["launch_bound", "unrunnable"], "no", "mixture of precisions"),
+        (
+            "native_batch_norm_backward.default",
+            ["launch_bound", "no_kernel"],
+            "widened",
+            "no CPU kernel for this mixture of precisions, and one for GPUs; runs in float32",
+        ),
+        ("_softmax_backward_data.default", ["launch_bound", "no_kernel"], "widened", "runs in float32"),
+        ("_cudnn_rnn_flatten_weight.default", ["launch_bound", "unrunnable"], "no", "needs a GPU"),
+        ("max_pool2d_with_indices_backward.default", [], "reduced", ""),
         ("view.default", ["launch_bound", "unrunnable"], "no", "invalid for input of size 4"),
         ("bmm.default", ["unrunnable"], "no", "Expected size for first two dimensions"),
         ("addmv.default", ["unrunnable"], "no", "size mismatch"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.aten import aten_schemas
 from kagent_bench.suites.trace.call import TracedCall
@@ -64,3 +66,33 @@ def test_a_batch_as_large_as_the_channels() -> None:
     )
 
     assert (smaller, True) == _reduced("convolution_backward.default", text)[0]
+
+
+WINDOWS = {
+    "convolution_backward.default": (
+        "((T([2, 8, 74, 76], f16), T([2, 6, 148, 152], f16), *, [2, 2], [1, 1], [1, 1], False, &), {})",
+        "((T([2, 8, 4, 4], f16), T([2, 6, 8, 8], f16), *, [2, 2], [1, 1], [1, 1], False, &), {})",
+    ),
+    "convolution_backward.default of a transposed one": (
+        "((T([2, 6, 149, 153], f16, [136782, 1, 918, 6]), T([2, 8, 74, 76], f16), *, [2, 2], [1, 1], [1, 1], True, &), {})",
+        "((T([2, 6, 9, 9], f16, [486, 1, 54, 6]), T([2, 8, 4, 4], f16), *, [2, 2], [1, 1], [1, 1], True, &), {})",
+    ),
+    "max_pool2d_with_indices_backward.default": (
+        "((T([1, 9, 160, 239], f16), T([1, 9, 320, 479], f16), [2, 2], [], [0, 0], [1, 1], False, T([1, 9, 160, 239], i64)), {})",
+        "((T([1, 9, 4, 4], f16), T([1, 9, 8, 9], f16), [2, 2], [], [0, 0], [1, 1], False, T([1, 9, 4, 4], i64)), {})",
+    ),
+    "reflection_pad2d_backward.default": (
+        "((T([3, 64, 518, 518], f16), T([3, 64, 512, 512], f16), [3, 3, 3, 3]), {})",
+        "((T([2, 64, 10, 10], f16), T([2, 64, 4, 4], f16), [3, 3, 3, 3]), {})",
+    ),
+}
+"""A call and one over a smaller image; ``*`` stands for a weight and its bias, ``&`` for what else there is."""
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_images_of_fewer_windows(name: str) -> None:
+    """Gradients have a place for each window, in both directions of a convolution; what pads has steps of one."""
+    weight, rest = "T([8, 6, 3, 3], f16), [0]", "[0, 0], 1, [True, True, False]"
+    text, smaller = (text.replace("*", weight).replace("&", rest) for text in WINDOWS[name])
+
+    assert (smaller, True) in _reduced(name.partition(" ")[0], text)
