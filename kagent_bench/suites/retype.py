@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 """torch's name by the name that users give."""
-_WIDER = dict.fromkeys(["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"], "float32")
+_WIDER = {
+    **dict.fromkeys(["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"], "float32"),
+    "complex32": "complex64",
+}
 """float32 by the dtypes whose every number it holds."""
 _REAL = frozenset(DTYPES.values())
 

@@ -49,31 +49,41 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     original = decode_case(request["case"])
     cases = [decode_case(attempt["case"]) for attempt in request["attempts"]]
     misfit = "" if cases[0].id == original.id else _misfit(original)
-    detail, why = misfit, "refused"
+    failed = {"detail": misfit, "why": "refused"}
     for index, (case, attempt) in enumerate(zip(cases, request["attempts"], strict=True)):
         if misfit and case.id != original.id and not _misfit(case):
             continue  # a smaller call whose shapes go together where those of the case do not is no call of its sort
-        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
-        try:
-            relative = request["relative"] if attempt["alike"] else None
-            marks, said = _try(case, request["kind"], relative, device)
-        except _TooLong:
-            detail, why = "takes too long here", "too_large"
-        except MemoryError:
-            detail, why = "takes too much memory here", "too_large"
-        except Exception as error:  # noqa: BLE001 - whatever eager PyTorch raises is what is told
-            detail, why = explain(str(error)), "no_kernel" if lacks_a_kernel(str(error)) else "refused"
-            if "can't allocate memory" in str(error):
-                detail, why = "takes too much memory here", "too_large"
-        else:
-            return {"tried": index, "marks": marks, "detail": said}
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-        if why == "no_kernel":
+        relative = request["relative"] if attempt["alike"] else None
+        found = _attempt(case, request["kind"], relative, device)
+        if "marks" in found:
+            return {"tried": index, **found}
+        failed = found
+        if failed["why"] == "no_kernel":
             break  # of no size either
-    if misfit and why == "refused":
+    if misfit and failed["why"] == "refused":
         return {"tried": -1, "detail": explain(misfit), "why": "misfit"}
-    return {"tried": -1, "detail": detail, "why": why}
+    if failed["why"] == "refused" and _misfit(original):
+        return {"tried": -1, "detail": failed["detail"], "why": "misfit"}
+    return {"tried": -1, **failed}
+
+
+def _attempt(case: Case, kind: str, relative: dict[str, float] | None, device: str) -> dict[str, Any]:
+    """Run a case within the limits; return the marks of its results, or why it did not run."""
+    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+    try:
+        marks, said = _try(case, kind, relative, device)
+    except _TooLong:
+        return {"detail": "takes too long here", "why": "too_large"}
+    except MemoryError:
+        return {"detail": "takes too much memory here", "why": "too_large"}
+    except Exception as error:  # noqa: BLE001 - whatever eager PyTorch raises is what is told
+        text = str(error)
+        if "can't allocate memory" in text:
+            return {"detail": "takes too much memory here", "why": "too_large"}
+        return {"detail": explain(text), "why": "no_kernel" if lacks_a_kernel(text) else "refused"}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return {"detail": said, "marks": marks}
 
 
 def _misfit(case: Case) -> str:

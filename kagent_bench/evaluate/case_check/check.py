@@ -143,20 +143,27 @@ class _Trier:
             return CaseCheck(marks=(*marks, Mark.UNTRIED), detail=_too_large(case), tried="no")
         reply = self._ask(case, item.kind, attempts)
         detail, tried = reply["detail"], "reduced"
-        if reply.get("why") == "no_kernel":
-            wider = self._ask_wider(case, item.kind, attempts)
-            if wider is None:
-                return CaseCheck(marks=(*marks, Mark.UNRUNNABLE), detail=detail, tried="no")
-            marks.append(Mark.NO_KERNEL)
-            weak = f", where it is {wider['detail']}" if wider["detail"] else ""
-            reply, detail, tried = wider, f"{detail}; runs in float32{weak}", "widened"
-        elif reply["tried"] < 0:
+        if reply["tried"] < 0:
             # What a smaller call was refused for may be of its own making.
             itself = attempts[-1].case.id == case.id
-            if reply["why"] == "misfit" or (reply["why"] == "refused" and itself):
-                return CaseCheck(marks=(*marks, Mark.UNRUNNABLE), detail=detail, tried="no")
-            detail = detail if itself else _too_large(case)
-            return CaseCheck(marks=(*marks, Mark.UNTRIED), detail=detail, tried="no")
+            unrunnable = reply["why"] in {"no_kernel", "misfit"} or (reply["why"] == "refused" and itself)
+            wider = (
+                self._ask_wider(case, item.kind, attempts)
+                if reply["why"] in {"no_kernel", "refused"}
+                else None
+            )
+            if wider is None:
+                mark = Mark.UNRUNNABLE if unrunnable else Mark.UNTRIED
+                detail = detail if unrunnable or itself else _too_large(case)
+                return CaseCheck(marks=(*marks, mark), detail=detail, tried="no")
+            marks.append(Mark.NO_KERNEL)
+            own = (
+                detail
+                if reply["why"] == "no_kernel"
+                else "this device does not take it in its own precisions"
+            )
+            weak = f", where it is {wider['detail']}" if wider["detail"] else ""
+            reply, detail, tried = wider, f"{own}; runs in float32{weak}", "widened"
         elif attempts[reply["tried"]].case.id == case.id:
             tried = "full"
         return CaseCheck(marks=(*marks, *(Mark(mark) for mark in reply["marks"])), detail=detail, tried=tried)

@@ -29,6 +29,8 @@ CALLS = {
     "slice_backward.default": "((T([4], f32), [1000], 0, 0, 4, 1), {})",
     "native_batch_norm_backward.default": BATCH_NORM,
     "_softmax_backward_data.default": "((T([4, 9], f32), T([4, 9], f32), 1, f16), {})",
+    "_fft_c2c.default": "((T([4, 9], c32), [1], 0, True), {})",
+    "mm.out": "((T([4, 4], f16), T([4, 4], f32)), {'out': T([4, 4], f32)})",
     "_cudnn_rnn_flatten_weight.default": "(([T([8, 3], f32), T([8, 2], f32)], 2, 3, 2, 2, 0, 1, False, False), {})",
     "max_pool2d_with_indices_backward.default": (
         "((T([2, 64, 700, 700], f16), T([2, 64, 1400, 1401], f16), [2, 2], [], [0, 0], [1, 1], False,"
@@ -70,6 +72,8 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CaseCheck]:
             "no CPU kernel for this mixture of precisions, and one for GPUs; runs in float32",
         ),
         ("_softmax_backward_data.default", ["launch_bound", "no_kernel"], "widened", "runs in float32"),
+        ("_fft_c2c.default", ["launch_bound", "no_kernel"], "widened", "no kernel for this dtype"),
+        ("mm.out", ["launch_bound", "unrunnable"], "no", "dtype"),
         ("_cudnn_rnn_flatten_weight.default", ["launch_bound", "unrunnable"], "no", "needs a GPU"),
         ("max_pool2d_with_indices_backward.default", [], "reduced", ""),
         ("view.default", ["launch_bound", "unrunnable"], "no", "invalid for input of size 4"),
