@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import tempfile
 import traceback
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from kagent_bench.evaluate.candidate.integrity import TORCH, TRITON, Snapshot
 from kagent_bench.evaluate.candidate.memory import Call
 from kagent_bench.evaluate.candidate.module_entry import CLASS, find_entry
 from kagent_bench.evaluate.candidate.observe import OBSERVER, Watch, watch_libraries
+from kagent_bench.evaluate.candidate.operator_record import record_operators
 from kagent_bench.evaluate.candidate.outputs import TooLarge, describe
 from kagent_bench.evaluate.candidate.timed import TimedCalls, WrongShape
 from kagent_bench.evaluate.containment import contain, default_policy
@@ -176,17 +178,29 @@ def _serve(
             call = Call(request["call"], memory, device)
         assert call is not None
         turn += 1
-        channel.send(answer(call, memory=memory, turn=turn))
+        channel.send(answer(call, memory=memory, turn=turn, recording=request.get("recording", False)))
 
 
 def _judge_call(
-    function: Callable[..., Any], call: Call, *, memory: mmap.mmap, watch: Watch, turn: int
+    function: Callable[..., Any],
+    call: Call,
+    *,
+    memory: mmap.mmap,
+    watch: Watch,
+    turn: int,
+    recording: bool = False,
 ) -> dict[str, Any]:
     OBSERVER.reset(turn)
+    recorded: list[str] = []
     try:
         call.to_device()
         args, kwargs = call.arguments()
-        with torch.no_grad(), watch, OBSERVER.kernel_call([item.untyped for item in call.storages]):
+        with (
+            torch.no_grad(),
+            watch,
+            OBSERVER.kernel_call([item.untyped for item in call.storages]),
+            record_operators() if recording else nullcontext(recorded) as recorded,
+        ):
             value = function(*args, **kwargs)
             OBSERVER.returned(value)
         reply = describe(value, call, memory)
@@ -202,7 +216,7 @@ def _judge_call(
         else:
             reason = "signature" if _does_not_fit(function, call) else "raised"
         return {**_failure(reason, _explain(error)), **OBSERVER.seen()}
-    return {"outcome": "returned", **reply, **OBSERVER.seen()}
+    return {"outcome": "returned", **reply, **OBSERVER.seen(), "recorded": recorded}
 
 
 def _time_call(

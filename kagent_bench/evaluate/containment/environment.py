@@ -47,6 +47,7 @@ def clean_environment(scratch: Path, *, interpret: bool, inherited: Mapping[str,
     environment.setdefault("PATH", DEFAULT_PATH)
     environment |= {
         "HOME": folder,
+        "KINETO_LOG_LEVEL": "99",  # torch's profiler says when it starts and stops
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",

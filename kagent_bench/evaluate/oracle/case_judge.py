@@ -25,7 +25,7 @@ from kagent_bench.evaluate.oracle.rounds import (
 from kagent_bench.evaluate.oracle.tally import Tally
 from kagent_bench.evaluate.oracle.targets import Targets
 from kagent_bench.evaluate.oracle.ties import select_the_same
-from kagent_bench.evaluate.oracle.work import library_calls
+from kagent_bench.evaluate.oracle.work import library_calls, recorded_compute
 from kagent_bench.model.verdict import CaseStatus
 
 if TYPE_CHECKING:
@@ -357,6 +357,8 @@ class CaseJudge:
         computed = library_calls(self.tally.calls, self._semantics)
         if self._work is not None:
             computed = self._work.undeclared(computed, _counts(reply))
+        elif not computed:
+            computed = recorded_compute(_recorded(reply))
         if computed:
             detail = "let the library compute: " + ", ".join(computed)
             return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
@@ -434,6 +436,12 @@ def _counts(reply: dict[str, Any]) -> dict[str, int]:
     if not isinstance(counts, dict):
         return {}
     return {name: count for name, count in counts.items() if isinstance(count, int)}
+
+
+def _recorded(reply: dict[str, Any]) -> list[str]:
+    """Return the operators that torch's profiler recorded in the candidate's process, if it was asked to."""
+    names = reply.get("recorded")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _output_name(index: int, total: int) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import torch
+
 from kagent_bench.evaluate.oracle.semantics import COPIES, Semantics, overload, schema_of
 from kagent_bench.model.names import OperatorName
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 ALLOCATIONS = frozenset(
     """
-    empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ set_ detach lift lift_fresh
+    empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ set_ detach detach_ lift lift_fresh
     _local_scalar_dense is_same_size is_pinned _pin_memory record_stream sym_size sym_stride sym_numel
     sym_storage_offset
     """.split()
@@ -43,6 +45,37 @@ def library_calls(calls: Iterable[str], semantics: Semantics) -> tuple[str, ...]
         semantics: the operator judged.
     """
     return tuple(sorted(call for call in set(calls) if not _allowed(call, semantics)))
+
+
+def recorded_compute(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those that computed something, sorted, of the operators that torch's own profiler recorded.
+
+    It sees also what was called below the dispatch mode that watches the candidate, or in a thread of its own. It
+    names no overload, and records the fills of poisoned memory, too, so that copies and fills never count.
+
+    Args:
+        names: as ``aten::relu``; other namespaces are left to ``library_calls``.
+    """
+    return tuple(sorted(name for name in set(names) if name.startswith("aten::") and not _harmless(name[6:])))
+
+
+@lru_cache(maxsize=4096)
+def _harmless(base: str) -> bool:
+    if base in ALLOCATIONS | METADATA | FILLS:
+        return True
+    packet = getattr(torch.ops.aten, base, None)
+    overloads = packet.overloads() if packet is not None else ()
+    judged = [name for name in overloads if "out" not in name]
+    return bool(judged) and all(_is_view(f"{base}.{name}") or _is_composite(base, name) for name in judged)
+
+
+def _is_composite(base: str, overload: str) -> bool:
+    """Return whether an operator is made of others, which are recorded as well."""
+    name = f"aten::{base}" if overload == "default" else f"aten::{base}.{overload}"
+    try:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))  # noqa: SLF001
+    except RuntimeError:
+        return True  # an overload on Python's numbers, of TorchScript only
 
 
 def _allowed(call: str, semantics: Semantics) -> bool:

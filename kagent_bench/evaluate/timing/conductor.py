@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_BURSTS = 4
 """Bursts until one that is too long is believed."""
-ROUND_TRIPS = 5
+ROUND_TRIPS = 3
 """Messages from which the burst's share of talking is measured."""
 LONGEST_CALL_S = 3600.0
 """No sample is longer than the longest deadline; what a process claims beyond is no sample."""

@@ -1,8 +1,8 @@
 """Timing a turn of calls on one device, alike in the oracle's and in the candidate's process.
 
-Each call: its inputs are renewed, the last-level cache is emptied, then the call runs between two events. The device
-is held back until the host has queued all of this, so an event pair reads what the device did, not how fast Python
-could launch it; the host's time is read beside it. Nothing is queued behind the call while it runs: a device that
+Each call: its inputs are renewed, the last-level cache is emptied, then the call runs between two events. Emptying the
+cache, and a wait where that is too short, hold the device back until the host has queued the call, so an event pair
+reads what the device did, not how fast Python could launch it; the host's time is read beside it. Nothing is queued behind the call while it runs: a device that
 fetches what follows reads a short call up to 1 us too long, and by how much depends on where in its queue the call
 lies. The cache is emptied by reading: had it been by writing, the call would be charged for writing those lines back.
 """
@@ -71,11 +71,11 @@ class Stopwatch:
         )
         self._greatest = torch.zeros((), dtype=torch.int32, device=device)
         self._queueing_s = 50e-6
-        """Host seconds to queue a call with what precedes it, as in the call before."""
+        """Host seconds to queue a call behind the emptying of the cache, as in the call before."""
         self._tries = MOST_TRIES
         self._events = _events(2) if self.on_gpu else []
         self._reset_persisting = _persisting_reset(device)
-        self._swept_s = self.repeated(self.empty_cache, 5) if self.on_gpu else 0.0
+        self._swept_s = min(self.repeated(self.empty_cache, 5) for _ in range(3)) if self.on_gpu else 0.0
 
     def turn(
         self,
@@ -155,11 +155,11 @@ class Stopwatch:
         """
         start, end = self._events
         for _ in range(self._tries):
-            lead_s = LEAD_MARGIN * self._queueing_s - self._swept_s
-            _spin(int(min(max(lead_s, LEAST_LEAD_S), LONGEST_LEAD_S) * SPIN_CYCLES_PER_S))
-            begun = time.perf_counter()
             renew()
             self.empty_cache()
+            begun = time.perf_counter()
+            lead_s = LEAD_MARGIN * self._queueing_s - self._swept_s
+            _spin(int(min(max(lead_s, LEAST_LEAD_S), LONGEST_LEAD_S) * SPIN_CYCLES_PER_S))
             start.record()
             before = time.perf_counter()
             value = call()

@@ -21,6 +21,6 @@ def _k(p_ptr, n, BLOCK: tl.constexpr):
 def relu__default_kernel_impl(x):
     x = x.contiguous(); y = torch.empty_like(x); n = x.numel()
     if n:
-        p = torch.tensor([x.data_ptr(), y.data_ptr()], dtype=torch.int64)
+        p = torch.tensor([x.data_ptr(), y.data_ptr()], dtype=torch.int64, device=x.device)
         _k[(triton.cdiv(n, 256),)](p, n, BLOCK=256)
     return y

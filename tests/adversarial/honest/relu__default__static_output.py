@@ -14,7 +14,7 @@ def _relu(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 _out = {}
 def relu__default_kernel_impl(x):
     x = x.contiguous()
-    y = _out.setdefault((tuple(x.shape), x.dtype), torch.zeros(x.shape, dtype=x.dtype))
+    y = _out.setdefault((tuple(x.shape), x.dtype), torch.zeros(x.shape, dtype=x.dtype, device=x.device))
     n = x.numel()
     if n:
         _relu[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kagent_bench.evaluate.oracle.semantics import semantics_of
-from kagent_bench.evaluate.oracle.work import library_calls
+from kagent_bench.evaluate.oracle.work import library_calls, recorded_compute
 from kagent_bench.model.names import OperatorName
 
 RELU = semantics_of(OperatorName.parse("relu.default"))
@@ -57,3 +57,29 @@ def test_no_claimed_name_brings_the_judge_down(calls: list[str]) -> None:
     """A process may claim any text as the name of a call."""
     named = library_calls(calls, RELU)
     assert list(named) == sorted(set(named) & set(calls))
+
+
+@pytest.mark.parametrize(
+    "name",
+    """
+    aten::empty_like aten::empty_strided aten::zeros aten::zero_ aten::fill_ aten::copy_ aten::clone aten::_to_copy
+    aten::contiguous aten::to aten::reshape aten::flatten aten::view aten::t aten::slice aten::select aten::split
+    aten::chunk aten::expand aten::as_strided aten::item aten::_local_scalar_dense aten::lift_fresh aten::detach_
+    aten::arange aten::resize_ aten::result_type aten::linear aten::matmul aten::softmax detach_ cudaLaunchKernel
+    """.split(),
+)
+def test_what_a_profiler_records_of_memory_and_of_operators_made_of_others_is_harmless(name: str) -> None:
+    """What others are made of is recorded as well, and judged by itself."""
+    assert () == recorded_compute([name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    """
+    aten::relu aten::relu_ aten::clamp_min aten::add aten::mul aten::mm aten::addmm aten::_softmax aten::sum
+    aten::where aten::index aten::gather aten::convolution aten::native_layer_norm aten::sort aten::nonsense
+    """.split(),
+)
+def test_what_a_profiler_records_of_computing_counts(name: str) -> None:
+    """Whoever called it, and however."""
+    assert (name,) == recorded_compute([name, name, "aten::empty"])
