@@ -15,6 +15,7 @@ of the step agree on, so that a kink is no rounding error.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -37,26 +38,28 @@ _DRAWS = 6
 """Sign patterns; a module has many steps, so that one draw already mixes many signs."""
 
 
+Read = Callable[[reference.Outcome], torch.Tensor]
+"""Takes an output, or an argument after the call, out of what a run left."""
+
+
 def running_error(
-    run: ProgramRun, case: Case, storages: Sequence[torch.Tensor], exact: reference.Outcome, leaf: int
+    run: ProgramRun, case: Case, storages: Sequence[torch.Tensor], exact: reference.Outcome, read: Read
 ) -> torch.Tensor:
-    """Return m for one output: a float64 tensor of that output's shape.
+    """Return m for one output or written argument: a float64 tensor of its shape.
 
     Args:
         run: the program.
         case: its arguments.
         storages: the input storages in their own dtypes.
         exact: the float64 run on them.
-        leaf: index of the output among ``exact.leaves``.
+        read: takes the tensor out of a run's outcome.
     """
-    expected = exact.leaves[leaf]
+    expected = read(exact)
     magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     for draw in range(_DRAWS):
         change: torch.Tensor | None = None
         for step in (_STEP, -_STEP):
-            difference = (
-                _perturbed(run, case, storages, expected, leaf, draw, step) - expected
-            ).abs() / _STEP
+            difference = (_perturbed(run, case, storages, exact, read, draw, step) - expected).abs() / _STEP
             difference = torch.nan_to_num(difference.double(), nan=0.0, posinf=0.0, neginf=0.0)
             change = difference if change is None else torch.minimum(change, difference)
         assert change is not None
@@ -68,8 +71,8 @@ def _perturbed(
     run: ProgramRun,
     case: Case,
     storages: Sequence[torch.Tensor],
-    expected: torch.Tensor,
-    leaf: int,
+    exact: reference.Outcome,
+    read: Read,
     draw: int,
     step: float,
 ) -> torch.Tensor:
@@ -81,10 +84,9 @@ def _perturbed(
     try:
         outcome = reference.run(run.watched(perturber), case, moved, wide=True)
     except reference.ReferenceFailed:
-        return expected
-    if leaf >= len(outcome.leaves) or outcome.leaves[leaf].shape != expected.shape:
-        return expected
-    return outcome.leaves[leaf]
+        return read(exact)
+    same = [leaf.shape for leaf in outcome.leaves] == [leaf.shape for leaf in exact.leaves]
+    return read(outcome if same else exact)
 
 
 class _Perturber:

@@ -66,7 +66,30 @@ class Targets:
 
     def argument(self, current: Round, name: str, spec: TensorSpec) -> Target:
         """Return the target of an argument that the call writes."""
-        index = next(
+        device = torch.device(self._settings.device)
+
+        def read(outcome: reference.Outcome) -> torch.Tensor:
+            value = reference.build(spec, outcome.storages, device, wide=False)
+            assert isinstance(value, torch.Tensor)
+            return value
+
+        exact = None if current.exact is None else read(current.exact)
+        magnitude = None
+        if current.exact is not None:
+            if isinstance(self._operator, ProgramRun):
+                magnitude = partial(
+                    running_error, self._operator, self._case, current.on_device, current.exact, read
+                )
+            else:
+                index = self._returned(current, spec)
+                if index is not None:
+                    magnitude = partial(self._magnitude, current, current.exact, index)
+        return self._target(f"argument '{name}' after the call", read(current.eager), exact, magnitude)
+
+    @staticmethod
+    def _returned(current: Round, spec: TensorSpec) -> int | None:
+        """Return which output is a written argument, None if none is."""
+        return next(
             (
                 place
                 for place, leaf in enumerate(current.eager.leaves)
@@ -74,19 +97,12 @@ class Targets:
             ),
             None,
         )
-        magnitude = None
-        if index is not None and current.exact is not None:
-            magnitude = partial(self._magnitude, current, current.exact, index)
-        device = torch.device(self._settings.device)
-        exact = None
-        if current.exact is not None:
-            exact = reference.build(spec, current.exact.storages, device, wide=False)
-        eager = reference.build(spec, current.eager.storages, device, wide=False)
-        return self._target(f"argument '{name}' after the call", eager, exact, magnitude)
 
     def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
         if isinstance(self._operator, ProgramRun):
-            return running_error(self._operator, self._case, current.on_device, exact, index)
+            return running_error(
+                self._operator, self._case, current.on_device, exact, lambda outcome: outcome.leaves[index]
+            )
         interior = self._interior(current.eager.leaves[index].dtype)
         return accumulated(
             self._operator, self._case, self._semantics, current.on_device, exact, index, interior=interior
