@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._ops import OpOverload
+from torch._subclasses.functional_tensor import dispatch_functionalize
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
 
 from kab_fuser.library import computes
 from kab_fuser.pooling import WINDOWS
@@ -107,10 +109,22 @@ def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart:
         warnings.simplefilter("ignore")
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
             examples = [_empty(item) for item in inputs]
-            graph = make_fx(run, decomposition_table=_table(bias_apart=bias_apart), tracing_mode="fake")(
-                *examples
-            )
+            with _Functional():
+                graph = make_fx(run, decomposition_table=_table(bias_apart=bias_apart), tracing_mode="fake")(
+                    *examples
+                )
     return _Reader(graph, open_program, trace, opaque).lowered(inputs, len(flat))
+
+
+class _Functional(TorchFunctionMode):
+    """Has calls that PyTorch itself composes of others, some in place, made of calls that change no tensor."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if isinstance(func, OpOverload) and func.has_kernel_for_dispatch_key(
+            torch._C.DispatchKey.CompositeImplicitAutograd  # noqa: SLF001 - its only name
+        ):
+            func = dispatch_functionalize(func)
+        return func(*args, **(kwargs or {}))
 
 
 class _Trace:
@@ -214,6 +228,9 @@ class _Reader:
         return Lowered(program=simplified(made), origin=self._origin, parts=dict(parts), n_outputs=n_outputs)
 
     def _add(self, node: torch.fx.Node, owner: str) -> None:
+        if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:  # noqa: SLF001 - its only name
+            message = f"{owner} becomes {node.target}, which changes a tensor in place"
+            raise ValueError(message)
         name = _unique(node.name, self._taken)
         self._names[node.name] = name
         self._nodes.append(_node(node, name, self._names, self._sources.get(owner)))

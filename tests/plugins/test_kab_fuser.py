@@ -97,6 +97,15 @@ def test_an_epilogue_joins_its_product() -> None:
     assert 2 == len(operators)  # the other one is the scale of each channel
 
 
+@pytest.mark.parametrize("name", ["gru_step", "lstm_cell"])
+def test_the_gates_of_a_cell_are_one_kernel(name: str) -> None:
+    """What PyTorch's own cells do in place is computed without, by one kernel beside the two products."""
+    regions = _cut(name).regions
+
+    assert 3 == len(regions)
+    assert {"sigmoid", "tanh", "mul"} <= {node.operator.split(".")[1] for node in regions[-1].calls}
+
+
 def test_two_uses_of_one_reduction_stay_together() -> None:
     """A group normalisation that is used twice is computed once, in one kernel."""
     assert 1 == len(_cut("group_norm_swish").regions)
