@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from kagent_bench.model.program import Node
 
 
+WITHOUT_SUM = {"aten.mm.default": "aten.addmm.default", "aten.bmm.default": "aten.baddbmm.default"}
+"""Products, each with the call that does more: one that may be made may also be made without its sum."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleWork:
     """What a module's computation consists of, and what of it a candidate may leave to the library."""
@@ -39,7 +43,13 @@ class ModuleWork:
             calls: computing library calls of the candidate.
             counts: how often it made each in one call, as it says itself.
         """
-        return tuple(name for name in calls if counts.get(name, 1) > self.allowed[name])
+        made = {name: counts.get(name, 1) for name in calls}
+
+        def may(name: str) -> int:
+            more = WITHOUT_SUM.get(name, "")
+            return self.allowed[name] + max(0, self.allowed[more] - made.get(more, 0))
+
+        return tuple(name for name in calls if made[name] > may(name))
 
 
 def module_work(
