@@ -20,9 +20,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 from kab_fuser.library import computes
+from kab_fuser.narrowing import Narrowing
 from kab_fuser.pooling import WINDOWS
 from kab_fuser.reductions import TWO_STEPS
 from kab_fuser.simplify import simplified
+from kab_fuser.tensor_facts import facts_of, meta_of, unique
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.model.case import SymbolSpec
 from kagent_bench.model.program import (
@@ -80,7 +82,8 @@ def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart:
     Args:
         program: a module's.
         opaque: calls of the module that stay as they are.
-        bias_apart: whether the bias of a convolution is added by a call of its own, as the library itself does it.
+        bias_apart: whether what is added to a product is added by a call of its own: the bias of a convolution, as
+            the library itself does it, and those of a cell, which its gates can take with them.
 
     Raises:
         Exception: whatever PyTorch raises on calls that it cannot decompose without values.
@@ -159,6 +162,7 @@ def _table(*, bias_apart: bool) -> dict[Any, Any]:
     table = {key: value for key, value in table.items() if _base(key) not in _KEPT}
     if bias_apart:
         table[torch.ops.aten.convolution.default] = _bias_apart
+        table[torch.ops.aten.addmm.default] = _sum_apart
     return {**table, **WINDOWS, **TWO_STEPS}
 
 
@@ -167,6 +171,14 @@ def _bias_apart(source: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor |
         return NotImplemented
     made = torch.ops.aten.convolution.default(source, weight, None, *rest)
     return made + bias.view(-1, *[1] * (weight.dim() - 2))
+
+
+def _sum_apart(
+    added: torch.Tensor, left: torch.Tensor, right: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    if (beta, alpha) != (1, 1):
+        return NotImplemented
+    return torch.ops.aten.mm.default(left, right) + added
 
 
 def _base(operator: Any) -> str:
@@ -181,8 +193,7 @@ def _as_input(constant: Constant) -> Input:
 
 def _empty(item: Input) -> torch.Tensor:
     assert item.facts is not None
-    dtype = getattr(torch, item.facts.dtype)
-    return torch.empty_strided(item.facts.shape, item.facts.stride, dtype=dtype, device="meta")
+    return meta_of(item.facts)
 
 
 class _Reader:
@@ -225,13 +236,16 @@ class _Reader:
         outputs = tuple(NodeRef(name=self._names[item.name]) for item in items)
         made = replace(self._program, nodes=tuple(self._nodes), output=outputs, writes=())
         parts = Counter(self._origin.get(node.name, "") for node in self._nodes if computes(node.operator))
-        return Lowered(program=simplified(made), origin=self._origin, parts=dict(parts), n_outputs=n_outputs)
+        narrowed = Narrowing(simplified(made), self._origin).run()
+        return Lowered(
+            program=simplified(narrowed), origin=self._origin, parts=dict(parts), n_outputs=n_outputs
+        )
 
     def _add(self, node: torch.fx.Node, owner: str) -> None:
         if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:  # noqa: SLF001 - its only name
             message = f"{owner} becomes {node.target}, which changes a tensor in place"
             raise ValueError(message)
-        name = _unique(node.name, self._taken)
+        name = unique(node.name, self._taken)
         self._names[node.name] = name
         self._nodes.append(_node(node, name, self._names, self._sources.get(owner)))
         self._origin[name] = owner
@@ -253,7 +267,7 @@ class _Reader:
     def _whole(self, owner: str) -> None:
         """Put in a call of the module as it is, with the names of the finer graph."""
         source = self._sources[owner]
-        name = _unique(f"{owner}_whole", self._taken)
+        name = unique(f"{owner}_whole", self._taken)
 
         def value(item: Any) -> Any:
             if isinstance(item, NodeRef):
@@ -276,7 +290,7 @@ class _Reader:
         for index, inner in enumerate(made):
             if inner is None:
                 continue
-            item = _unique(f"{owner}_{index}", self._taken)
+            item = unique(f"{owner}_{index}", self._taken)
             self._nodes.append(
                 Node(
                     name=item,
@@ -311,7 +325,7 @@ def _node(node: torch.fx.Node, name: str, names: Mapping[str, str], source: Node
     items = value if isinstance(value, list | tuple) else (value,)
     if operator == "aten.scalar_tensor.default":  # a fill by another name
         assert isinstance(value, torch.Tensor)
-        facts = _facts(value)
+        facts = facts_of(value)
         return Node(
             name=name,
             operator="aten.full.default",
@@ -327,7 +341,7 @@ def _node(node: torch.fx.Node, name: str, names: Mapping[str, str], source: Node
         operator=operator,
         args=tuple(_argument(item, names) for item in node.args),
         kwargs=tuple((key, _argument(item, names)) for key, item in node.kwargs.items() if item is not None),
-        results=tuple(_facts(item) if isinstance(item, torch.Tensor) else None for item in items),
+        results=tuple(facts_of(item) if isinstance(item, torch.Tensor) else None for item in items),
         where=source.where if source else "",
         line=source.line if source else "",
     )
@@ -344,17 +358,3 @@ def _argument(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, torch.device):
         return SymbolSpec(kind="device", name="target")
     return value
-
-
-def _facts(value: torch.Tensor) -> TensorFacts:
-    return TensorFacts(
-        dtype=str(value.dtype).removeprefix("torch."), shape=tuple(value.shape), stride=tuple(value.stride())
-    )
-
-
-def _unique(text: str, taken: set[str]) -> str:
-    name, number = text, 1
-    while name in taken:
-        name, number = f"{text}_{number}", number + 1
-    taken.add(name)
-    return name

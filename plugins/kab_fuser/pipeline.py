@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from kagent_bench.hooks.protocols import Generator
     from kagent_bench.model.case import ValueRule
     from kagent_bench.model.names import ProblemName
-    from kagent_bench.model.program import Module
+    from kagent_bench.model.program import Module, Program
 
 MAX_CUTS = 8
 """Times that a module is cut again because calls turned out to stay with the library."""
+CELLS = frozenset(f"aten.{name}_cell.default" for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"))
+"""Calls that PyTorch does as products and one kernel for the gates, on every device."""
 NATIVE = "the library has one kernel for all of it, which is faster here"
 
 
@@ -200,7 +202,7 @@ class Pipeline:
             lowered = lower(self._module.program, frozenset(opaque), bias_apart=not products)
             cut = partition(lowered.program, lowered.origin, frozenset(opaque), products=products)
             before = len(opaque)
-            in_part = _leave(lowered, cut, opaque)
+            in_part = _leave(lowered, cut, opaque, self._module.program)
             if len(opaque) > before:
                 continue
             signatures = tuple(signature_of(region.program) for region in cut.regions)
@@ -246,18 +248,20 @@ class Pipeline:
         return rules
 
 
-def _leave(lowered: Lowered, cut: Partition, opaque: dict[str, str]) -> dict[str, str]:
+def _leave(lowered: Lowered, cut: Partition, opaque: dict[str, str], program: Program) -> dict[str, str]:
     """Leave to the library the module's calls of which some part has no region.
 
     Args:
         lowered: the module in finer calls.
         cut: its regions.
         opaque: calls that the library does as a whole; those found are added.
+        program: the module's.
 
     Returns:
-        Calls of which the library does the convolution and kernels do the rest, with the reason.
+        Calls of which the library does the products and kernels do the rest, with the reason.
     """
     in_part: dict[str, str] = {}
+    cells = {node.name for node in program.nodes if node.operator in CELLS}
     for item in cut.items:
         if isinstance(item, Region) or not computes(item.operator):
             continue
@@ -266,7 +270,7 @@ def _leave(lowered: Lowered, cut: Partition, opaque: dict[str, str]) -> dict[str
             continue
         why = next((text for text in cut.decisions if text.startswith(f"{item.name} (")), "")
         why = why.partition(": ")[2] or f"no kernel for {item.operator}"
-        if item.operator == "aten.convolution.default" and why == FASTER:
+        if why == FASTER and (item.operator == "aten.convolution.default" or owner in cells):
             in_part[owner] = why
         else:
             opaque[owner] = why

@@ -9,6 +9,8 @@ from kab_baseline.regions.hosting import is_contiguous
 from kagent_bench.model.program import Node, NodeRef, Program, references
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kagent_bench.model.program import TensorFacts
 
 _VIEWS = frozenset(
@@ -37,26 +39,28 @@ def simplified(program: Program) -> Program:
     known: dict[str, str] = {}
     nodes: dict[str, Node] = {}
     for original in program.nodes:
-        node = _one_view(_renamed(original, same), nodes, facts)
+        node = _one_view(with_names(original, same), nodes, facts)
         key = repr((node.operator, node.args, node.kwargs))
         if key in known:
             same[node.name] = known[key]
         else:
             known[key] = node.name
             nodes[node.name] = node
-    output = _value(program.output, same)
+    output = value_with_names(program.output, same)
     return _without_dead(replace(program, nodes=tuple(nodes.values()), output=output))
 
 
-def _value(value: Any, same: dict[str, str]) -> Any:
+def value_with_names(value: Any, same: Mapping[str, str]) -> Any:
+    """Return an argument or output with references under other names; names that are not given stay."""
     if isinstance(value, NodeRef):
         return NodeRef(name=same.get(value.name, value.name))
-    return tuple(_value(item, same) for item in value) if isinstance(value, tuple) else value
+    return tuple(value_with_names(item, same) for item in value) if isinstance(value, tuple) else value
 
 
-def _renamed(node: Node, same: dict[str, str]) -> Node:
-    kwargs = tuple((name, _value(value, same)) for name, value in node.kwargs)
-    return replace(node, args=_value(node.args, same), kwargs=kwargs)
+def with_names(node: Node, same: Mapping[str, str]) -> Node:
+    """Return a call with its arguments under other names."""
+    kwargs = tuple((name, value_with_names(value, same)) for name, value in node.kwargs)
+    return replace(node, args=value_with_names(node.args, same), kwargs=kwargs)
 
 
 def _one_view(node: Node, nodes: dict[str, Node], facts: dict[str, TensorFacts | None]) -> Node:

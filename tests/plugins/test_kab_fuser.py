@@ -106,6 +106,41 @@ def test_the_gates_of_a_cell_are_one_kernel(name: str) -> None:
     assert {"sigmoid", "tanh", "mul"} <= {node.operator.split(".")[1] for node in regions[-1].calls}
 
 
+CHUNKS = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y, scale):
+        made = (x * scale + y).sigmoid()
+        first, second = made.chunk(2, -1)
+        other = torch.exp(x - y)
+        return first * torch.tanh(second) + other[:, 1:4] * other[:, :3]
+
+
+def get_inputs():
+    return [torch.randn(5, 6), torch.randn(6), torch.tensor(0.7)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_parts_are_taken_before_they_are_computed(tmp_path: Path) -> None:
+    """Chunks and slices after pointwise calls end no region: all is one kernel, with the same values."""
+    (tmp_path / "chunks.py").write_text(CHUNKS)
+    found = read_problem(tmp_path / "chunks.py", ModuleName("chunks"))
+    assert isinstance(found, Recorded), found
+    lowered = lower(found.module.program)
+    regions = partition(lowered.program, lowered.origin, frozenset()).regions
+    given = [torch.randn(5, 6), torch.randn(6), torch.tensor(0.7)]
+    expected, got = (ProgramRun(program)(*given) for program in (found.module.program, lowered.program))
+
+    assert 1 == len(regions)
+    assert bool(torch.equal(expected, got[0]))
+
+
 def test_two_uses_of_one_reduction_stay_together() -> None:
     """A group normalisation that is used twice is computed once, in one kernel."""
     assert 1 == len(_cut("group_norm_swish").regions)
