@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.model.case import LiteralValues, SymbolSpec
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.selection import OperatorCases, SkippedCase
-from kagent_bench.suites.trace.load import merge_sources
+from kagent_bench.suites.trace.load import merge_cases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,16 +38,10 @@ def retyped(item: OperatorCases, name: str) -> OperatorCases:
             # What the case's own dtype is mixed with, such as statistics in float32, stays.
             changed = case if case.dtype == dtype else _changed(case, {case.dtype: dtype})
             same = kept.get(changed.id)
-            kept[changed.id] = changed if same is None else _together(same, changed)
+            kept[changed.id] = changed if same is None else merge_cases(same, changed)
         else:
             skipped.append(SkippedCase(case=case, reason=reason))
     return replace(item, cases=tuple(kept.values()), skipped=tuple(skipped))
-
-
-def _together(first: Case, second: Case) -> Case:
-    """Return a case that stands for the calls of two."""
-    sources = merge_sources((*first.sources, *second.sources))
-    return replace(first, count=first.count + second.count, sources=sources)
 
 
 def widened(case: Case) -> Case | None:

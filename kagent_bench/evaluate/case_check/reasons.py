@@ -18,9 +18,7 @@ REASONS = (
         "the operator has no kernel for this device",
     ),
     (
-        re.compile(
-            r"not implemented for '\w*(Half|BFloat16|Float8_\w+)'|doesn't support tensors of type: Half"
-        ),
+        re.compile(r"not implemented for '\w+'|doesn't support tensors of type: Half"),
         "the operator has no kernel for this dtype on this device",
     ),
 )

@@ -53,7 +53,7 @@ def resolve(text: str) -> OperatorName:
     Raises:
         ValueError: the text is no name of an ATen operator.
     """
-    name = OperatorName.parse(text)
+    name = OperatorName.parse(text.strip().removeprefix("torch.ops."))
     return ALIASES.get(name) or (OperatorName(name.base, "default") if name.overload == "SymInt" else name)
 
 
@@ -64,7 +64,7 @@ def adapt(text: str, arguments: Arguments) -> Arguments:
         text: the operator as the trace names it.
         arguments: as the trace has them.
     """
-    name = OperatorName.parse(text)
+    name = OperatorName.parse(text.strip().removeprefix("torch.ops."))
     if name.overload == "vec" and name.base.startswith("upsample_") and name.base.endswith("_backward"):
         return _sizes_for_scales(arguments)
     return arguments

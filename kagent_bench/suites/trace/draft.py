@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kagent_bench.model.call_text import DTYPE_ABBREVIATIONS
 from kagent_bench.model.case import (
     Case,
     Computation,
@@ -24,7 +23,7 @@ from kagent_bench.model.case import (
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.trace.call import SparseTensor, TracedTensor
-from kagent_bench.suites.trace.grammar import device_symbol
+from kagent_bench.suites.trace.grammar import device_symbol, dtype_symbol
 
 if TYPE_CHECKING:
     from kagent_bench.suites.aten import Schema
@@ -37,9 +36,6 @@ PLAIN_INTEGERS = {"bool": (0, 1), "uint8": (0, 9), "uint16": (0, 9), "uint32": (
 SIGNED_INTEGERS = (-9, 9)
 _QUOTED_DEVICE = re.compile(r"(?:torch\.)?device\((?:type=)?['\"]?([a-z]+).*\)")
 """A device that a recorder wrote into quotes once more."""
-_NAMES = {name: name for name in DTYPE_ABBREVIATIONS} | {
-    short: name for name, short in DTYPE_ABBREVIATIONS.items()
-}
 
 
 class NoCase(Exception):
@@ -199,9 +195,12 @@ class Draft:
         if isinstance(value, tuple):
             return tuple(self._placed(name, item) for item in value)
         if isinstance(value, str) and name == "device":
-            return device_symbol(_QUOTED_DEVICE.sub(r"\1", value))
-        if isinstance(value, str) and name == "dtype" and value in _NAMES:
-            return SymbolSpec(kind="dtype", name=_NAMES[value])
+            try:
+                return device_symbol(_QUOTED_DEVICE.sub(r"\1", value))
+            except ValueError as error:
+                raise NoCase(str(error)) from None
+        if isinstance(value, str) and name == "dtype":
+            return dtype_symbol(value) or value
         return value
 
     def _new(self, tensor: TracedTensor) -> TensorSpec:

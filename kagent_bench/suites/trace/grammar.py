@@ -31,6 +31,10 @@ LAYOUTS = frozenset(
     ["strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"]
 )
 MEMORY_FORMATS = frozenset(["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"])
+ACCELERATORS = frozenset(["cuda", "hip", "hpu", "mps", "mtia", "npu", "xla", "xpu", "target"])
+OTHER_DEVICES = frozenset(["cpu", "meta"])
+_TENSOR = ("shape", "dtype", "stride", "device")
+"""Arguments of ``T`` in their order."""
 _DTYPES = {
     **{name: name for name in ITEM_BYTES},
     **{short: name for name, short in DTYPE_ABBREVIATIONS.items()},
@@ -80,7 +84,7 @@ _TOKEN = re.compile(
     | (?P<comment>\#.*)
     | (?P<bad>.)
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 
 
@@ -218,12 +222,13 @@ class _Parser:
             "ST": self._sparse,
             "device": self._device,
             "float": self._float,
+            "Size": self._size,
         }
         if name in calls and self._at("("):
             self._take()
             return calls[name](column)
-        if name in _DTYPES:
-            return SymbolSpec(kind="dtype", name=_DTYPES[name])
+        if dtype := dtype_symbol(text):
+            return dtype
         if name in LAYOUTS:
             return SymbolSpec(kind="layout", name=name)
         if name in MEMORY_FORMATS:
@@ -238,15 +243,17 @@ class _Parser:
 
     def _tensor(self, column: int) -> TracedTensor:
         args, kwargs = self._call()
-        for name, value in zip(("shape", "dtype", "stride"), args, strict=False):
+        for name, value in zip(_TENSOR, args, strict=False):
             kwargs.setdefault(name, value)
-        unknown = set(kwargs) - {"shape", "size", "dtype", "stride", "device"}
-        if unknown or len(args) > len(("shape", "dtype", "stride")):
+        unknown = set(kwargs) - {*_TENSOR, "size"}
+        if unknown or len(args) > len(_TENSOR):
             raise GrammarError(
-                f"a tensor has a shape, a dtype and a stride, not {len(args)} arguments {sorted(unknown)}",
+                f"a tensor has a shape, a dtype, a stride and a device, not {len(args)} arguments {sorted(unknown)}",
                 column,
             )
         dtype = kwargs.get("dtype")
+        if isinstance(dtype, str):
+            dtype = dtype_symbol(dtype)
         if not isinstance(dtype, SymbolSpec) or dtype.kind != "dtype":
             raise GrammarError("a tensor needs a dtype", column)
         stride = kwargs.get("stride")
@@ -280,7 +287,14 @@ class _Parser:
         name = args[0] if args else kwargs.get("type")
         if not isinstance(name, str):
             raise GrammarError("a device has a name", column)
-        return device_symbol(name)
+        try:
+            return device_symbol(name)
+        except ValueError as error:
+            raise GrammarError(str(error), column) from None
+
+    def _size(self, column: int) -> tuple[int, ...]:
+        args, _ = self._call()
+        return _sizes(args[0] if len(args) == 1 else None, "size", column)
 
     def _float(self, column: int) -> float:
         args, _ = self._call()
@@ -342,10 +356,23 @@ class _Parser:
         return GrammarError(message, self._column())
 
 
+def dtype_symbol(name: str) -> SymbolSpec | None:
+    """Return a dtype by its short or long name, with ``torch.`` or without; None where there is no such dtype."""
+    found = _DTYPES.get(name.removeprefix("torch.").removeprefix("th."))
+    return None if found is None else SymbolSpec(kind="dtype", name=found)
+
+
 def device_symbol(name: str) -> SymbolSpec:
-    """Return a device by torch's name: an accelerator is the device under test, whatever its number."""
+    """Return a device by torch's name: an accelerator is the device under test, whatever its number.
+
+    Raises:
+        ValueError: there is no such device.
+    """
     kind = name.partition(":")[0]
-    return SymbolSpec(kind="device", name="target" if kind in {"cuda", "xpu", "hip"} else kind)
+    if kind not in ACCELERATORS | OTHER_DEVICES:
+        message = f"unknown device {_excerpt(name)}"
+        raise ValueError(message)
+    return SymbolSpec(kind="device", name="target" if kind in ACCELERATORS else kind)
 
 
 @lru_cache(maxsize=1 << 14)

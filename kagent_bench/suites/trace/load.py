@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from kagent_bench.model.case import Case
     from kagent_bench.suites.trace.call import Arguments, Problem, Trace, TracedCall
 
 SUFFIXES = (*text_file.SUFFIXES, parquet_file.SUFFIX)
@@ -108,13 +109,26 @@ def merge_sources(sources: Iterable[Source]) -> tuple[Source, ...]:
     return tuple(sorted(found.values()))
 
 
+def merge_cases(first: Case, second: Case) -> Case:
+    """Return a case that stands for the calls of two that are the same."""
+    sources = merge_sources((*first.sources, *second.sources))
+    return replace(first, count=first.count + second.count, sources=sources)
+
+
 def _with_source(call: TracedCall, model: str) -> TracedCall:
     return call if call.sources else replace(call, sources=(Source(model, call.count),))
 
 
+def _is_trace(path: Path) -> bool:
+    """Whether a name below a folder is one of a trace; what is hidden belongs to another program."""
+    return path.name.endswith(SUFFIXES) and not any(part.startswith(".") for part in path.parts)
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
+        found = sorted(
+            file for file in path.rglob("*") if _is_trace(file.relative_to(path)) and file.is_file()
+        )
         if not found:
             message = f"no trace in the folder {path}"
             raise InputError(message, hint=f"traces end in {', '.join(SUFFIXES)}")

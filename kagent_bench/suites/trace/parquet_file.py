@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.errors import InputError, UsageError
@@ -68,7 +69,7 @@ def _call(row: Mapping[str, Any], known: dict[str, tuple[Arguments, str]]) -> Tr
     except ValueError:
         raise GrammarError(f"not an ATen operator: {name[:60]!a}", 1) from None
     arguments, comment = known.get(text) or known.setdefault(text, parse_arguments(text))
-    count = row.get("count")
+    count = _count(row)
     excluded = row.get("why_excluded")
     reasons = tuple(str(reason) for reason in excluded) if isinstance(excluded, list) else ()
     if row.get("included_in_benchmark") is False and not reasons:
@@ -76,10 +77,21 @@ def _call(row: Mapping[str, Any], known: dict[str, tuple[Arguments, str]]) -> Tr
     return TracedCall(
         operator=operator,
         arguments=adapt(name, arguments),
-        count=count if isinstance(count, int) and count >= 0 and row.get("is_synthetic") is not True else 0,
+        count=count,
         sources=parse_sources(str(row.get("in_models") or comment)),
         excluded=reasons if row.get("included_in_benchmark") is not True else (),
     )
+
+
+def _count(row: Mapping[str, Any]) -> int:
+    """Return how often a call was made: not at all where it was made up, or the file does not say."""
+    count = row.get("count")
+    if count is None or row.get("is_synthetic") is True or (isinstance(count, float) and math.isnan(count)):
+        return 0
+    if not isinstance(count, int | float) or count < 0 or not float(count).is_integer():
+        message = f"a count is a whole number from 0, not {str(count)[:40]!a}"
+        raise GrammarError(message, 1)
+    return int(count)
 
 
 def write_parquet(trace: Trace, path: Path) -> None:

@@ -11,6 +11,7 @@ from kagent_bench.suites.aten import aten_schemas
 from kagent_bench.suites.left_out import left_out_notes
 from kagent_bench.suites.trace.draft import Draft, NoCase
 from kagent_bench.suites.trace.inputs.registry import choose_values
+from kagent_bench.suites.trace.load import merge_cases
 from kagent_bench.suites.trace.notation import arguments_text
 
 if TYPE_CHECKING:
@@ -136,12 +137,14 @@ class TraceSuite:
                     SkippedCase(case=case, reason=f"the suite's file says: {_brief(call.excluded)}"),
                 )
             else:
-                cases.setdefault(case.id, case)
+                # Strides that say nothing, and sizes of one, may be written in several ways.
+                same = cases.get(case.id)
+                cases[case.id] = case if same is None else merge_cases(same, case)
         self._left_out[name] = left_out
         return OperatorCases(
             operator=name,
             kind=kind_of(schema, cases.values()),
-            cases=tuple(cases.values()),
+            cases=tuple(sorted(cases.values(), key=lambda case: -case.count)),
             skipped=tuple(item for item in skipped.values() if item.case.id not in cases),
         )
 

@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 
 MAX_LINE_BYTES = 1 << 18
 """Longest line that is read: fifty times the longest known one, and little enough to be taken apart safely."""
+SHOWN_BYTES = 64
+"""What is looked at of a longer one."""
 MAX_COUNT_DIGITS = 15
 """Digits of a count: a model that calls an operator more often than that is none."""
 SUFFIXES = (".txt", ".txt.gz", ".txt.xz")
 """Names of files that are read as text."""
 
-_CALL = re.compile(r"cnt:[ \t]*(\d+)[ \t]*,[ \t]*")
-_OPERATOR = "Operator:"
+_OPERATOR = re.compile(r"\s*operator\s*:?\s*", re.IGNORECASE)
+"""What begins the line of an operator, however it is written: the calls below it must not go to the one before."""
+_CALL = re.compile(r"\s*cnt\s*:?\s*([^,(\s]*)\s*(,?)\s*", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]+")
 _HEADER = re.compile(r"#[ \t]*([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
 _SAFE = "/.*-_+:"
 """Letters of a name in a comment that stand for themselves."""
@@ -82,23 +86,23 @@ class _Reader:
         self._known = known
 
     def read(self, stream: IO[bytes]) -> Trace:
-        for line in _lines(stream):
+        for line, whole in _lines(stream):
             self._number += 1
-            if line is None:
-                self._complain(1, f"a line of more than {MAX_LINE_BYTES} bytes")
+            if not whole:
+                self._unreadable(line, 1, f"a line of more than {MAX_LINE_BYTES} bytes")
                 continue
             try:
                 # An editor may have put a byte order mark before the first line.
                 text = line.decode("utf-8-sig" if self._number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                self._complain(error.start + 1, "no UTF-8 text")
-                continue
-            self._line(text.rstrip("\r\n"))
+                self._unreadable(line, error.start + 1, "no UTF-8 text")
+            else:
+                self._line(text.rstrip("\r\n"))
         return Trace(calls=tuple(self._calls), problems=tuple(self._problems), header=tuple(self._header))
 
     def _line(self, text: str) -> None:
-        if text.startswith(_OPERATOR):
-            self._begin(text[len(_OPERATOR) :])
+        if found := _OPERATOR.match(text):
+            self._begin(text[found.end() :].partition("#")[0].rstrip(), found.end() + 1)
         elif found := _CALL.match(text):
             self._call(text, found)
         elif text.startswith("#"):
@@ -108,12 +112,17 @@ class _Reader:
         elif text.strip():
             self._complain(1, "a line begins with 'Operator:' or 'cnt:'")
 
-    def _begin(self, text: str) -> None:
+    def _unreadable(self, line: bytes, column: int, message: str) -> None:
+        if _OPERATOR.match(line.decode("latin-1")):
+            self._operator, self._lost = None, self._number
+        self._complain(column, message)
+
+    def _begin(self, text: str, column: int) -> None:
         self._operator, self._lost, self._spelling = None, self._number, text
         try:
             self._operator = resolve(text)
         except ValueError:
-            self._complain(len(_OPERATOR) + 1, f"not an ATen operator: {text.strip()[:60]!a}")
+            self._complain(column, f"not an ATen operator: {text[:60]!a}")
 
     def _call(self, text: str, found: re.Match[str]) -> None:
         if self._operator is None:
@@ -124,8 +133,14 @@ class _Reader:
             )
             self._complain(1, f"a call that belongs to nothing: {why}")
             return
+        if not _COUNT.fullmatch(found[1]):
+            self._complain(found.start(1) + 1, f"a count is a whole number from 0, not {found[1][:40]!a}")
+            return
         if len(found[1]) > MAX_COUNT_DIGITS:
             self._complain(found.start(1) + 1, f"a count of {len(found[1])} digits")
+            return
+        if not found[2]:
+            self._complain(found.end(1) + 1, "expected ',' after the count")
             return
         body = text[found.end() :]
         try:
@@ -143,15 +158,14 @@ class _Reader:
         self._problems.append(Problem(file=self._name, line=self._number, column=column, message=message))
 
 
-def _lines(stream: IO[bytes]) -> Iterator[bytes | None]:
-    """Yield the lines; None for one that is too long, of which no more than a piece is held at a time."""
+def _lines(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield the lines, and whether each is whole: of one that is too long only the first piece is held."""
     while line := stream.readline(MAX_LINE_BYTES + 1):
-        if len(line) <= MAX_LINE_BYTES or line.endswith(b"\n"):
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = stream.readline(MAX_LINE_BYTES)
-        yield None
+        whole = len(line) <= MAX_LINE_BYTES or line.endswith(b"\n")
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES)
+        yield (line, True) if whole else (line[:SHOWN_BYTES], False)
 
 
 # --- who made a call ----------------------------------------------------------------------------------------
@@ -192,7 +206,7 @@ def trace_text(trace: Trace) -> str:
     for call in trace.calls:
         by_operator.setdefault(call.operator, []).append(call)
     for operator, calls in sorted(by_operator.items()):
-        lines.append(f"{_OPERATOR} aten.{operator}")
+        lines.append(f"Operator: aten.{operator}")
         for call in calls:
             comment = f"  # {sources_text(call.sources)}" if call.sources else ""
             lines.append(f"cnt: {call.count}, {arguments_text(call.arguments)}{comment}")

@@ -39,6 +39,19 @@ def test_rows_and_bad_rows(tmp_path: Path) -> None:
     assert [(3, 14)] == [(item.line, item.column) for item in trace.problems]
 
 
+def test_counts(tmp_path: Path) -> None:
+    """A column of floating-point numbers, as pandas makes of one with gaps, has whole numbers and nothing else."""
+    path = tmp_path / "suite.parquet"
+    rows = [{"op_name": "aten.relu.default", "args": "((T([4], f16),), {})"} | {"count": count} for count in
+            (3.0, float("nan"), None, 2.5, -1.0, float("inf"))]  # fmt: skip
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+
+    trace = read_parquet(path)
+
+    assert [3, 0, 0] == [call.count for call in trace.calls]
+    assert [4, 5, 6] == [item.line for item in trace.problems]
+
+
 def test_writing_and_reading_back(tmp_path: Path) -> None:
     """Calls come back as they were, with their models and why they are excluded."""
     name = OperatorName.parse("add.Tensor")

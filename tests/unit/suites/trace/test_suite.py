@@ -151,6 +151,29 @@ def test_what_makes_no_case_is_told(tmp_path: Path) -> None:
     } == set(others)
 
 
+def test_one_case_however_its_call_is_written(tmp_path: Path) -> None:
+    """Strides that say nothing and dtypes in quotes make no other case; calls add up and the most frequent is first."""
+    (item,) = _suite(
+        tmp_path,
+        "Operator: aten._to_copy.default",
+        "cnt: 4, ((T([5], f16),), {'dtype': f32})",
+        "cnt: 2, ((T([4, 1], f16),), {'dtype': f32, 'device': device(type='cuda', index=1)})",
+        "cnt: 3, ((T([4, 1], f16, stride=(1, 1)),), {'dtype': 'torch.float32', 'device': \"torch.device('xpu:0')\"})",
+    ).operators(SuiteRequest())
+
+    assert [5, 4] == [case.count for case in item.cases]
+
+
+def test_devices_that_there_are_not(tmp_path: Path) -> None:
+    """A call on one is no case, and is counted."""
+    suite = _suite(
+        tmp_path, "Operator: aten._to_copy.default", "cnt: 1, ((T([5], f16),), {'device': 'gpu:0'})"
+    )
+
+    assert () == tuple(suite.operators(SuiteRequest()))
+    assert "1 calls of _to_copy.default make no case: unknown device 'gpu:0'" in suite.data_notes()
+
+
 def test_attention_without_dropout_is_judged_by_value(tmp_path: Path) -> None:
     """An operator is random only where its probability is above zero."""
     tensor = "T([1, 2, 8, 16], f32)"

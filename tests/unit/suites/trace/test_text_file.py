@@ -64,8 +64,61 @@ def test_a_bad_line_loses_only_itself(tmp_path: Path) -> None:
     trace = read_text(path)
 
     assert [2, 4] == [call.count for call in trace.calls]
-    assert [(1, 1), (3, 24), (5, 1), (6, 10), (7, 1)] == [(item.line, item.column) for item in trace.problems]
+    assert [(1, 1), (3, 24), (5, 1), (6, 11), (7, 1)] == [(item.line, item.column) for item in trace.problems]
     assert str(trace.problems[1]) == f"{path}:3:24: unknown dtype 'f17'"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  Operator: aten.mul.Tensor",
+        "operator : aten.mul.Tensor",
+        "Operator aten::mul.Tensor  # a comment",
+        "\tOPERATOR:\ttorch.ops.aten.mul.Tensor  ",
+    ],
+)
+def test_however_an_operator_is_written(tmp_path: Path, line: str) -> None:
+    """The calls below it are its own, and never of the operator before it."""
+    call = "  Cnt : 3 ,((T([4],f16), 1),{})  "
+
+    trace = read_text(_file(tmp_path, "Operator: aten.add.Tensor", line, call))
+
+    assert () == trace.problems
+    assert [("mul.Tensor", 3)] == [(str(item.operator), item.count) for item in trace.calls]
+
+
+@pytest.mark.parametrize(
+    "line", [b"Operator: aten.\xff", b"operator: " + b"x" * 300_000, b"Operator: torchvision::nms.default"]
+)
+def test_calls_of_an_operator_that_cannot_be_read(tmp_path: Path, line: bytes) -> None:
+    """They are problems, and no calls of the operator before."""
+    path = tmp_path / "model.txt"
+    path.write_bytes(b"Operator: aten.add.Tensor\n" + line + b"\ncnt: 3, ((T([4], f16), 1), {})\n")
+
+    trace = read_text(path)
+
+    assert () == trace.calls
+    assert "its operator in line 2" in trace.problems[1].message
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("cnt: -1, ((1,), {})", 6, "a whole number from 0, not '-1'"),
+        ("cnt: 1.0, ((1,), {})", 6, "not '1.0'"),
+        ("cnt: , ((1,), {})", 6, "not ''"),
+        ("cnt: \uff15, ((1,), {})", 6, "a whole number"),
+        ("cnt: 1 ((1,), {})", 7, "expected ','"),
+        ("cnt: 99999999999999999999, ((1,), {})", 6, "20 digits"),
+        ("((1,), {})", 1, "begins with"),
+    ],
+)
+def test_counts_that_are_none(tmp_path: Path, text: str, column: int, words: str) -> None:
+    """A count that is missing, negative, no whole number, or too large is said to be that."""
+    (problem,) = read_text(_file(tmp_path, "Operator: aten.add.Tensor", text)).problems
+
+    assert (2, column) == (problem.line, problem.column)
+    assert words in problem.message
 
 
 def test_what_other_editors_write(tmp_path: Path) -> None:
@@ -120,6 +173,7 @@ def test_folders_are_read_as_one(tmp_path: Path) -> None:
     _file(tmp_path, *lines, name="first.txt")
     _file(tmp_path, *lines, *lines, name="second.txt")
     (tmp_path / "README.md").write_text("no trace")
+    (tmp_path / "._first.txt").write_bytes(b"\0hidden by another system")
 
     loaded = load_traces([tmp_path])
 
