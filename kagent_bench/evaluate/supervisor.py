@@ -241,10 +241,10 @@ class Supervisor:
     def _record_operators(
         self, candidate: Candidate, kind: str, case: Case, ended: _Ended, deadline: float
     ) -> _Ended:
-        """Replay a case that passed while torch's profiler records: it shows calls of the library that nobody saw.
+        """Replay a case that passed while torch itself records: that shows calls of the library that nobody saw.
 
-        Without a device, memory that changed out of sight shows them. It is the last that is asked of a process: a
-        profiler may change how long launches take.
+        Without a device, memory that changed out of sight shows them. It is the last that is asked of a process, since
+        recording takes time.
         """
         if not self._settings.strict or kind not in JUDGED_BY_VALUE or ended.status not in _CLEAN:
             return ended

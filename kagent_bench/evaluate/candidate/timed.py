@@ -68,7 +68,7 @@ class TimedCall:
         self._call = call.over(live.flat, inputs["offsets"])
         n_bytes = inputs["slot_bytes"]
         self._live = live.flat[:n_bytes]
-        self._contents = contents.flat[: self._slots * n_bytes].view(self._slots, n_bytes)
+        self._contents = contents.flat[: self._slots * n_bytes].view(self._slots, n_bytes).unbind()
         self._held = invitation["held"]
         self._targets = [self._targets_of(outputs, slot) for slot in range(self._slots)]
 

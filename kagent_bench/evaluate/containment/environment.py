@@ -47,12 +47,12 @@ def clean_environment(scratch: Path, *, interpret: bool, inherited: Mapping[str,
     environment.setdefault("PATH", DEFAULT_PATH)
     environment |= {
         "HOME": folder,
-        "KINETO_LOG_LEVEL": "99",  # torch's profiler says when it starts and stops
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         "TMPDIR": folder,
+        "TORCH_CPP_LOG_LEVEL": "ERROR",  # its execution trace warns when it starts and when it stops
         "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
         "TRITON_CACHE_DIR": f"{folder}/triton",
         "TRITON_HOME": folder,

@@ -439,7 +439,7 @@ def _counts(reply: dict[str, Any]) -> dict[str, int]:
 
 
 def _recorded(reply: dict[str, Any]) -> list[str]:
-    """Return the operators that torch's profiler recorded in the candidate's process, if it was asked to."""
+    """Return the operators that torch itself recorded in the candidate's process, if it was asked to."""
     names = reply.get("recorded")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 

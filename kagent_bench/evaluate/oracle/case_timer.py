@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import statistics
 import time
@@ -88,6 +89,7 @@ class CaseTimer:
         case = self._case
         # Both sides read the same memory: where inputs lie decides about several percent of a short kernel's time.
         self._live = self._share("live", self._contents.slot_bytes)
+        self._live_slot = self._live.flat[: self._contents.slot_bytes]
         self._storages = self._typed(self._live.flat, 0)
         self._contents.draw(self._live.flat, 1, -1)
         try:
@@ -105,7 +107,8 @@ class CaseTimer:
         self._work = work_of(case, self._semantics, outcome.leaves, flops)
         del outcome
         most_slots = self._affordable_slots()
-        self._own_outputs = torch.empty(self._output_bytes, dtype=torch.uint8, device=self._device)
+        own = torch.empty(self._output_bytes, dtype=torch.uint8, device=self._device)
+        self._own_outputs = self._leaves_in(own, 0)
         self._sides = {EAGER: self._operator}
         if COMPILE in self._settings.baselines:
             self._sides[COMPILE] = torch.compile(_plain(self._operator), dynamic=False)
@@ -123,7 +126,7 @@ class CaseTimer:
         """Make room for contents; what the candidate sees is a copy, so that what it writes there changes nothing."""
         n_bytes = slots * self._contents.slot_bytes
         self._private = torch.empty(n_bytes, dtype=torch.uint8, device=self._device)
-        self._slots = self._private.view(slots, self._contents.slot_bytes)
+        self._slots = self._private.view(slots, self._contents.slot_bytes).unbind()
 
     def _typed(self, flat: torch.Tensor, slot: int) -> list[torch.Tensor]:
         """Return the case's storages as a slot of a buffer holds them."""
@@ -223,9 +226,8 @@ class CaseTimer:
         args, kwargs = self._arguments()
 
         def keep(_: int, value: Any) -> None:
-            for offset, leaf in zip(self._output_offsets, reference.tensors_in(value), strict=False):
-                n_bytes = leaf.numel() * leaf.element_size()
-                _as(self._own_outputs[offset : offset + n_bytes], leaf.dtype, leaf.shape).copy_(leaf)
+            for target, leaf in zip(self._own_outputs, reference.tensors_in(value), strict=False):
+                target.copy_(leaf)
 
         with torch.no_grad():
             return self._watch.turn(
@@ -244,7 +246,7 @@ class CaseTimer:
         }
 
     def _renew(self, slot: int) -> None:
-        self._live.flat[: self._contents.slot_bytes].copy_(self._slots[slot])
+        self._live_slot.copy_(self._slots[slot])
 
     def _draw_all(self, slots: int, turn: int) -> None:
         self._contents.draw(self._private, slots, turn)
@@ -258,17 +260,20 @@ class CaseTimer:
         drawn = Round(name="timed", storages=(), on_device=tuple(fresh), eager=eager, exact=exact)
         self.checked += 1
         start = output_slot * self._output_bytes
-        for index, (offset, leaf) in enumerate(zip(self._output_offsets, eager.leaves, strict=True)):
+        for index, actual in enumerate(self._leaves_in(self._outputs.flat, start)):
             if index == self._semantics.tie_output:
                 continue  # the correctness rounds judge indices that ties leave open
-            n_bytes = leaf.numel() * leaf.element_size()
-            actual = _as(
-                self._outputs.flat[start + offset : start + offset + n_bytes], leaf.dtype, leaf.shape
-            )
             compared = self._expected.output(drawn, index, f"output {index}").expected.compare(actual)
             if not compared.ok:
                 return f"output {index}: {compared.detail}"
         return None
+
+    def _leaves_in(self, flat: torch.Tensor, start: int) -> list[torch.Tensor]:
+        """Return the outputs as they lie in a buffer from some byte on."""
+        return [
+            _as(flat[start + offset : start + offset + dtype.itemsize * math.prod(shape)], dtype, shape)
+            for offset, (dtype, shape) in zip(self._output_offsets, self._leaves, strict=True)
+        ]
 
     def _exact(self, storages: Sequence[torch.Tensor], eager: reference.Outcome) -> reference.Outcome | None:
         if self._semantics.eager_is_exact:

@@ -48,7 +48,7 @@ def library_calls(calls: Iterable[str], semantics: Semantics) -> tuple[str, ...]
 
 
 def recorded_compute(names: Iterable[str]) -> tuple[str, ...]:
-    """Return those that computed something, sorted, of the operators that torch's own profiler recorded.
+    """Return those that computed something, sorted, of the operators that torch itself recorded.
 
     It sees also what was called below the dispatch mode that watches the candidate, or in a thread of its own. It
     names no overload, and records the fills of poisoned memory, too, so that copies and fills never count.

@@ -15,7 +15,7 @@ UNRECORDED_CALLS = 1
 FEWEST_CALLS = 2
 FEWEST_TURNS = 8
 """Turns without which an interval at 95 % would be the whole range."""
-FEWEST_SAMPLES = 64
+FEWEST_SAMPLES = 56
 """Recorded calls of each side, if time allows."""
 MOST_SAMPLES = 80
 MOST_SLOTS = MOST_SAMPLES // FEWEST_TURNS + UNRECORDED_CALLS
@@ -31,7 +31,7 @@ BUDGET_S = 0.03
 """Time for the turns of both sides of a case that reads up to ``BUDGET_BYTES``."""
 BUDGET_BYTES = 16 << 20
 """Input bytes up to which the budget holds; above, it grows in proportion."""
-BURST_S = 0.006
+BURST_S = 0.005
 """Least duration of the burst: the supervisor's clock reads it to a few percent."""
 FEWEST_BURST_CALLS = 4
 MOST_BURST_CALLS = 1000

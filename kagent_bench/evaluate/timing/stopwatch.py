@@ -35,8 +35,6 @@ MOST_TRIES = 4
 """Times that a call is made until the host stayed ahead; the last one counts at any rate."""
 GAUGE_CYCLES = 20_000
 """Length of the kernel that shows how the clocks of two processes differ: 10 us, since shorter ones read less evenly."""
-GAUGES = 2
-"""Readings of it in a turn."""
 SPIN_CYCLES_PER_S = 2e9
 """Cycles of ``torch.cuda._sleep`` per second, at least a GPU's clock: waiting is not underestimated."""
 _PERSISTING_L2_LIMIT = 6
@@ -113,14 +111,14 @@ class Stopwatch:
                 else _turn_on_host(total, renewed, call, keep, self._swept)
             )
             begun.append(time.perf_counter())
-            gauges = [self._spun(GAUGE_CYCLES) for _ in range(GAUGES)] if self.on_gpu else [0.0]
+            gauge_s = self._spun(GAUGE_CYCLES) if self.on_gpu else 0.0
         finally:
             if collecting:
                 gc.enable()
         return TurnSamples(
             device_s=tuple(device_s[unrecorded:]),
             host_s=tuple(host_s[unrecorded:]),
-            gauge_s=statistics.mean(gauges),
+            gauge_s=gauge_s,
             wall_s=statistics.median(later - earlier for earlier, later in pairwise(begun)),
         )
 

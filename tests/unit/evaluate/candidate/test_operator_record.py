@@ -1,4 +1,4 @@
-"""What torch's profiler records where the dispatch mode sees nothing."""
+"""What torch itself records where the dispatch mode sees nothing."""
 
 from __future__ import annotations
 

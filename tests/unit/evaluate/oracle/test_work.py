@@ -68,7 +68,7 @@ def test_no_claimed_name_brings_the_judge_down(calls: list[str]) -> None:
     aten::arange aten::resize_ aten::result_type aten::linear aten::matmul aten::softmax detach_ cudaLaunchKernel
     """.split(),
 )
-def test_what_a_profiler_records_of_memory_and_of_operators_made_of_others_is_harmless(name: str) -> None:
+def test_what_torch_records_of_memory_and_of_operators_made_of_others_is_harmless(name: str) -> None:
     """What others are made of is recorded as well, and judged by itself."""
     assert () == recorded_compute([name])
 
@@ -80,6 +80,6 @@ def test_what_a_profiler_records_of_memory_and_of_operators_made_of_others_is_ha
     aten::where aten::index aten::gather aten::convolution aten::native_layer_norm aten::sort aten::nonsense
     """.split(),
 )
-def test_what_a_profiler_records_of_computing_counts(name: str) -> None:
+def test_what_torch_records_of_computing_counts(name: str) -> None:
     """Whoever called it, and however."""
     assert (name,) == recorded_compute([name, name, "aten::empty"])
