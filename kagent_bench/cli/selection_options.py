@@ -55,7 +55,7 @@ def _selection(
         _option(
             "--suite-file",
             "PATH",
-            "Trace file (.txt, .parquet) or folder of them as the suite; problem files for kernelbench; may be repeated.",
+            "Trace file (.txt, .parquet) or folder of them as the suite; for kernelbench problem files, or module:Class; may be repeated.",
         ),
     ] = None,
     as_dtype: Annotated[

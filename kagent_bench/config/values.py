@@ -72,8 +72,15 @@ def number(text: str) -> int | float | None:
 
 
 def split_names(texts: Iterable[str]) -> list[str]:
-    """Split lists with commas, drop blanks and repetitions, keep the order."""
-    names = [part.strip() for text in texts for part in text.split(",")]
+    """Split lists with commas outside of brackets, drop blanks and repetitions, keep the order."""
+    names: list[str] = []
+    for text in texts:
+        depth, start = 0, 0
+        for place, letter in enumerate(f"{text},"):
+            depth += (letter in "([{") - (letter in ")]}")
+            if letter == "," and (depth <= 0 or place == len(text)):
+                names.append(text[start:place].strip())
+                start = place + 1
     return list(dict.fromkeys(name for name in names if name))
 
 

@@ -1,4 +1,4 @@
-"""The ``kernelbench`` suite: a folder of problem files, each a module to be written as kernels.
+"""The ``kernelbench`` suite: problem files and classes by name, each a module to be written as kernels.
 
 A file defines ``Model``, ``get_inputs`` and ``get_init_inputs``, as in KernelBench. It is the user's code: it runs
 in a contained process of its own, and what comes back is data. What cannot be recorded is a fault of that problem.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,14 +20,16 @@ from kagent_bench.config.environment import process_environment
 from kagent_bench.errors import HarnessFault, InputError, UsageError
 from kagent_bench.hooks.protocols import SuiteRequest
 from kagent_bench.model.identity import decode_case, digest, source_digest
-from kagent_bench.model.names import ModuleName
 from kagent_bench.model.program import Fault
 from kagent_bench.model.program_json import decode_module
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.cache import PASSED_ON, cache_dir, content_versions
+from kagent_bench.suites.module_sources import ModuleSource, find_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from kagent_bench.model.names import ModuleName
 
 KIND = "module"
 """Kind of these problems, see ``model.selection.OperatorCases``."""
@@ -40,16 +41,10 @@ PROBLEM_TIMEOUT_S = 120.0
 """Seconds for recording one file; a module of ordinary size takes one or two."""
 MEMORY_BYTES = 16 << 30
 """Host memory for recording one file."""
-_SKIPPED = re.compile(r"(^|/)(\.|__)")
-"""Paths that hold no problems: hidden ones and ``__init__``."""
-_CLASS = re.compile(r"([\w.]+):(\w+)", re.ASCII)
-"""A class as ``package.module:Class``."""
-_NAME_ONE = "name a folder of KernelBench-style problem files with --suite-file"
-_NOT_WORD = re.compile(r"\W+", re.ASCII)
 
 
 class ModuleSuite:
-    """The problem files of folders, or single ones."""
+    """The problem files of folders, single ones, and classes."""
 
     reads_files = True
 
@@ -69,7 +64,7 @@ class ModuleSuite:
             UsageError: no folder was named.
             InputError: the folder cannot be read, or has no problem file.
         """
-        return tuple(self._files(request or SuiteRequest()))
+        return tuple(self._sources(request or SuiteRequest()))
 
     def operators(self, request: SuiteRequest) -> Iterator[OperatorCases]:
         """Yield the problems, sorted by name, recording first those that are not known.
@@ -78,10 +73,9 @@ class ModuleSuite:
             UsageError, InputError: as ``operator_names``.
             HarnessFault: the recording process failed.
         """
-        files = self._files(request)
         wanted = {
-            name: path
-            for name, path in files.items()
+            name: source
+            for name, source in self._sources(request).items()
             if request.operators is None or name in request.operators
         }
         found = self._recorded(wanted, request)
@@ -94,62 +88,39 @@ class ModuleSuite:
             ):
                 yield item
 
-    def _files(self, request: SuiteRequest) -> dict[ModuleName, Path]:
+    def _sources(self, request: SuiteRequest) -> dict[ModuleName, ModuleSource]:
         if not request.files:
             message = "suite 'kernelbench' needs a folder of problem files, or one file"
             raise UsageError(message, hint="name it with --suite-file DIR")
-        files: dict[ModuleName, Path] = {}
-        for path, inner in (found for text in request.files for found in _problem_files(Path(text))):
-            name = ModuleName(_NOT_WORD.sub("_", inner))
-            if name in files:
-                message = f"'{path}' and '{files[name]}' are both called {name.stem}"
-                raise InputError(message, hint="rename one of the files")
-            files[name] = path
-        self._hashes = [f"{name}:{source_digest(path.read_bytes())}" for name, path in files.items()]
-        return dict(sorted(files.items()))
+        sources: dict[ModuleName, ModuleSource] = {}
+        for source in (found for text in request.files for found in find_sources(text)):
+            if source.name in sources:
+                other = sources[source.name].path
+                message = f"'{source.path}' and '{other}' are both called {source.name.stem}"
+                raise InputError(
+                    message, hint="rename one of the files; a class can be named in a file of its own"
+                )
+            sources[source.name] = source
+        self._hashes = [f"{name}:{source.sha256()}" for name, source in sources.items()]
+        return dict(sorted(sources.items()))
 
     def _recorded(
-        self, files: Mapping[ModuleName, Path], request: SuiteRequest
+        self, sources: Mapping[ModuleName, ModuleSource], request: SuiteRequest
     ) -> dict[ModuleName, OperatorCases]:
         folder = cache_dir() / "modules"
         folder.mkdir(mode=0o700, exist_ok=True)
-        places = {name: folder / f"{_key(name, path)}.json" for name, path in files.items()}
+        places = {name: folder / f"{_key(source)}.json" for name, source in sources.items()}
         missing = [name for name, place in places.items() if not place.exists()]
         if missing:
             if request.note is not None:
                 request.note(f"recording {len(missing)} problem files")
-            _record([(name, files[name], places[name]) for name in missing])
-        return {name: self._read(name, places[name]) for name in files}
+            _record([(sources[name], places[name]) for name in missing])
+        return {name: self._read(name, places[name]) for name in sources}
 
     def _read(self, name: ModuleName, place: Path) -> OperatorCases:
         if place.stem not in self._known:
             self._known[place.stem] = _decode(name, place)
         return self._known[place.stem]
-
-
-def _problem_files(source: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the problem files of a folder, or one file, each with its path inside without the ending.
-
-    Raises:
-        InputError: there are none.
-    """
-    root = source.resolve()
-    named = _CLASS.fullmatch(str(source))
-    if named is not None and not root.exists():
-        message = f"'{source}' names a class, not a folder or file: nothing says what its arguments are"
-        hint = f"write a file: from {named[1]} import {named[2]} as Model, and get_inputs, get_init_inputs"
-        raise InputError(message, hint=hint)
-    if not root.exists():
-        raise InputError(f"no folder or file '{source}'", hint=_NAME_ONE)
-    base = root if root.is_dir() else root.parent
-    found = False
-    for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
-        inner = path.relative_to(base).with_suffix("").as_posix()
-        if not _SKIPPED.search(inner):
-            found = True
-            yield path, inner
-    if not found:
-        raise InputError(f"'{source}' has no problem files (*.py)", hint=_NAME_ONE)
 
 
 def _decode(name: ModuleName, place: Path) -> OperatorCases:
@@ -167,20 +138,9 @@ def _decode(name: ModuleName, place: Path) -> OperatorCases:
     return OperatorCases(operator=name, kind=KIND, cases=(case,), module=module)
 
 
-def _key(name: ModuleName, path: Path) -> str:
-    """Return the cache key of a file: its name and content, its neighbours' content, versions and recorder."""
-    around = sorted((item.name, source_digest(item.read_bytes())) for item in _imported(path))
-    versions = [list(item) for item in content_versions()]
-    return digest([name.stem, source_digest(path.read_bytes()), around, versions, _recorder_digest()])[:40]
-
-
-def _imported(path: Path) -> Iterator[Path]:
-    """Yield the neighbouring files that a problem file imports by name."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    for found in re.findall(r"^\s*(?:from|import)\s+(\w+)", text, re.MULTILINE):
-        neighbour = path.with_name(f"{found}.py")
-        if neighbour.is_file():
-            yield neighbour
+def _key(source: ModuleSource) -> str:
+    """Return the cache key of a problem: its text and what is around it, versions and recorder."""
+    return digest([source.sha256(), [list(item) for item in content_versions()], _recorder_digest()])[:40]
 
 
 def _recorder_digest() -> str:
@@ -193,8 +153,8 @@ def _recorder_digest() -> str:
     return digest([source_digest(path.read_bytes()) for path in sources])[:16]
 
 
-def _record(jobs: Sequence[tuple[ModuleName, Path, Path]]) -> None:
-    """Run the recording process over some files.
+def _record(jobs: Sequence[tuple[ModuleSource, Path]]) -> None:
+    """Run the recording process over some problems.
 
     Raises:
         HarnessFault: it fails altogether.
@@ -202,7 +162,16 @@ def _record(jobs: Sequence[tuple[ModuleName, Path, Path]]) -> None:
     scratch = Path(tempfile.mkdtemp(prefix="kab-modules-"))
     workers = min(len(jobs), len(os.sched_getaffinity(0)))
     request: dict[str, Any] = {
-        "jobs": [{"path": str(path), "stem": name.stem, "result": str(place)} for name, path, place in jobs],
+        "jobs": [
+            {
+                "path": str(source.path),
+                "root": str(source.root),
+                "text": source.text,
+                "stem": source.name.stem,
+                "result": str(place),
+            }
+            for source, place in jobs
+        ],
         "timeout_s": PROBLEM_TIMEOUT_S,
         "workers": workers,
         "memory_bytes": MEMORY_BYTES,
@@ -227,7 +196,7 @@ def _record(jobs: Sequence[tuple[ModuleName, Path, Path]]) -> None:
         raise HarnessFault(message, hint="try again on a machine that is less busy") from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    if any(not place.exists() for _, _, place in jobs):
+    if any(not place.exists() for _, place in jobs):
         last = (finished.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         message = f"recording problem files failed with exit code {finished.returncode}: {last}"
         raise HarnessFault(message, hint="run kab doctor; is torch installed and working?")

@@ -5,13 +5,13 @@ This runs in the throwaway process only: it executes the user's code.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -43,16 +43,21 @@ class Recorded:
     case: Case
 
 
-def read_problem(path: Path, name: ModuleName) -> Recorded | Fault:
+def read_problem(
+    path: Path, name: ModuleName, *, source: str | None = None, root: Path | None = None
+) -> Recorded | Fault:
     """Record a problem file.
 
     Args:
-        path: a Python file with ``Model``, ``get_inputs`` and ``get_init_inputs``.
+        path: the Python file, whose lines are quoted.
         name: the problem's name.
+        source: text with ``Model``, ``get_inputs`` and ``get_init_inputs``; None for the file's own.
+        root: the folder that it imports from; None for the file's.
     """
-    source = path.read_text(encoding="utf-8", errors="replace")
+    if source is None:
+        source = path.read_text(encoding="utf-8", errors="replace")
     try:
-        with _as_main_folder(path.parent):
+        with _as_main_folder(root or path.parent):
             return _record(path, name, source)
     except NotExtractable as error:
         return _fault(error.reason, error.detail)
@@ -73,7 +78,7 @@ def read_problem(path: Path, name: ModuleName) -> Recorded | Fault:
 
 def _record(path: Path, name: ModuleName, source: str) -> Recorded | Fault:
     torch.manual_seed(SEED)
-    namespace = _load(path)
+    namespace = _load(path, source)
     lacking = [item for item in ("Model", "get_inputs") if not callable(namespace.get(item))]
     if lacking:
         return _fault("no_problem", f"the file defines no {' and no '.join(lacking)}")
@@ -102,13 +107,11 @@ def _record(path: Path, name: ModuleName, source: str) -> Recorded | Fault:
     return Recorded(module=module, case=_case(module, model, args))
 
 
-def _load(path: Path) -> dict[str, Any]:
-    spec = importlib.util.spec_from_file_location(_MODULE, path)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
+def _load(path: Path, source: str) -> dict[str, Any]:
+    made = ModuleType(_MODULE)
+    made.__file__ = str(path)
     sys.modules[_MODULE] = made
-    spec.loader.exec_module(made)
+    exec(compile(source, str(path), "exec", dont_inherit=True), vars(made))  # noqa: S102 - the user's code, contained
     return vars(made)
 
 

@@ -3,7 +3,7 @@
 It warms up PyTorch's export once and forks a contained child for each file. A child that loops is killed at its
 deadline, one that dies is a fault of its file; the others go on. This process itself runs no code of the user's.
 
-``JOBS`` is a JSON file: ``jobs`` (each with ``path``, ``stem`` and ``result``, the file to write), ``timeout_s``,
+``JOBS`` is a JSON file: ``jobs`` (each with ``path``, ``root``, ``text``, ``stem`` and ``result``, the file to write), ``timeout_s``,
 ``workers``, ``memory_bytes`` and ``scratch``. A result is ``{"module": ..., "case": ...}`` or ``{"fault": ...}``.
 """
 
@@ -103,10 +103,10 @@ def _be_child(job: dict[str, Any], request: dict[str, Any], scratch: Path, write
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    path = Path(job["path"])
-    policy = replace(default_policy(scratch, readable=(path.parent,)), memory_bytes=request["memory_bytes"])
+    root = Path(job["root"])
+    policy = replace(default_policy(scratch, readable=(root,)), memory_bytes=request["memory_bytes"])
     contain(policy, keep_fds={0, 1, 2, writer})
-    found = read_problem(path, ModuleName(job["stem"]))
+    found = read_problem(Path(job["path"]), ModuleName(job["stem"]), source=job["text"], root=root)
     if isinstance(found, Fault):
         text = _fault_text(found.reason, found.detail)
     else:

@@ -15,6 +15,7 @@ from kagent_bench.config.load import load_settings, load_suite
 from kagent_bench.config.resolve import argument_layer, flag_layer, resolve
 from kagent_bench.config.schema import Settings
 from kagent_bench.config.show import settings_rows
+from kagent_bench.config.values import split_names
 from kagent_bench.errors import ConfigError
 
 OTHER: dict[str, tuple[Any, str, str]] = {
@@ -285,3 +286,11 @@ def test_shipped_files_are_toml() -> None:
     assert {"kab.toml", "suites.toml"} <= {file.name for file in files}
     for file in files:
         read_toml(file)
+
+
+def test_commas_inside_brackets_do_not_end_a_name() -> None:
+    """A name may be a call with arguments."""
+    assert ["a:B(1, [2, 3])(c(4, 5))", "d", "e(f,g)"] == split_names(
+        ["a:B(1, [2, 3])(c(4, 5)), d", "d,,e(f,g)"]
+    )
+    assert ["a)", "b"] == split_names(["a),b"])
