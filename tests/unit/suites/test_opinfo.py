@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 OPINFOS = ("nn.functional.relu", "add", "empty_like", "bernoulli", "index_select")
 
+CRASHING = {"nn.functional.nll_loss": "nll_loss_backward", "nn.functional.pdist": "_pdist_backward"}
+"""OpInfos with an operator that eager crashes on when sizes do not fit together: each crash means recording anew."""
+
 RECORD = """
 from kagent_bench.suites.record import main
-main(["float32", "{float32}", *{opinfos}])
+main(["float32", "{float32}", *{opinfos}, *{crashing}])
 main(["int64", "{int64}", *{opinfos}])
 main(["int64", "{again}", *{opinfos}])
 """
@@ -36,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(root))
         paths = {dtype: cache.shard_path(cache.cache_dir(), dtype) for dtype in ("float32", "int64")}
-    code = RECORD.format(**paths, again=root / "again.sqlite", opinfos=OPINFOS)
+    code = RECORD.format(**paths, again=root / "again.sqlite", opinfos=OPINFOS, crashing=tuple(CRASHING))
     subprocess.run([sys.executable, "-c", code], check=True, env=cache.clean_environment(root))
     return root
 
@@ -66,6 +69,12 @@ def test_origins(suite: OpInfoSuite) -> None:
     }
     assert "reference" in {case.origin for case in _cases(suite, "add.Tensor")}
     assert any(case.origin.startswith("derived:") for case in _cases(suite, "add.Tensor"))
+
+
+@pytest.mark.parametrize("name", CRASHING.values())
+def test_no_call_is_derived_that_eager_would_crash_on(suite: OpInfoSuite, name: str) -> None:
+    """Operators that look at no size before they read are judged on the calls of PyTorch's own samples."""
+    assert {"backward"} == {case.origin for case in _cases(suite, name)}
 
 
 def test_values(suite: OpInfoSuite) -> None:
