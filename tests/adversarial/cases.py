@@ -42,7 +42,7 @@ OPINFOS = {
 }
 """PyTorch's name of the samples of an operator, where that is another one."""
 RECORD_LIMIT_S = 300.0
-HONEST_CASES = 20
+HONEST_CASES = 12
 """Cases of an honest kernel and a dtype, the most different ones; a wrong kernel is judged until it is told."""
 LONG_SIDE = 1000
 """Matrices with a longer side are left out: a kernel with a program for each row takes the interpreter seconds."""

@@ -7,14 +7,19 @@ import triton.language as tl
 @triton.jit
 def _place(x_ptr, y_ptr, n_columns, BLOCK: tl.constexpr):
     row = tl.program_id(0)
-    best = tl.load(x_ptr + row * n_columns)
-    place = 0
-    for at in range(1, n_columns):
-        x = tl.load(x_ptr + row * n_columns + at)
-        better = (x >= best) | ((x != x) & (best == best))
+    lane = tl.arange(0, BLOCK)
+    place = lane
+    best = tl.load(x_ptr + row * n_columns + lane, mask=lane < n_columns, other=-float("inf"))
+    for start in range(BLOCK, n_columns, BLOCK):
+        at = start + lane
+        x = tl.load(x_ptr + row * n_columns + at, mask=at < n_columns, other=-float("inf"))
+        better = ((x >= best) | ((x != x) & (best == best))) & (at < n_columns)
         best = tl.where(better, x, best)
         place = tl.where(better, at, place)
-    tl.store(y_ptr + row, place)
+    bad = best != best
+    top = tl.max(tl.where(bad, -float("inf"), best))
+    wins = tl.where(tl.max(bad.to(tl.int32)) > 0, bad, best == top) & (lane < n_columns)
+    tl.store(y_ptr + row, tl.max(tl.where(wins, place, -1)))
 
 
 def _by_rows(x, dims, keepdim):
@@ -37,5 +42,5 @@ def argmax__default_kernel_impl(x, dim=None, keepdim=False):
     rows, shape = _by_rows(x, None if dim is None else (dim,), keepdim)
     y = torch.empty(shape, dtype=torch.int64, device=x.device)
     if y.numel():
-        _place[(y.numel(),)](rows, y, rows.shape[1], BLOCK=1)
+        _place[(y.numel(),)](rows, y, rows.shape[1], BLOCK=128)
     return y

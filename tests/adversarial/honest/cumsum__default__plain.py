@@ -8,9 +8,12 @@ import triton.language as tl
 def _running(x_ptr, y_ptr, n_columns, ACC: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     total = tl.zeros((), dtype=ACC)
-    for at in range(0, n_columns):
-        total += tl.load(x_ptr + row * n_columns + at).to(total.dtype)
-        tl.store(y_ptr + row * n_columns + at, total.to(y_ptr.dtype.element_ty))
+    for start in range(0, n_columns, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * n_columns + at, mask=at < n_columns, other=0).to(ACC)
+        sums = total + tl.cumsum(x, 0)
+        tl.store(y_ptr + row * n_columns + at, sums.to(y_ptr.dtype.element_ty), mask=at < n_columns)
+        total += tl.sum(x)
 
 
 def cumsum__default_kernel_impl(x, dim, *, dtype=None):
@@ -24,7 +27,7 @@ def cumsum__default_kernel_impl(x, dim, *, dtype=None):
     rows = x.movedim(dim, -1).contiguous()
     y = torch.empty_like(rows)
     if y.numel():
-        _running[(y.numel() // y.shape[-1],)](rows, y, y.shape[-1], ACC=_wide(dtype), BLOCK=1)
+        _running[(y.numel() // y.shape[-1],)](rows, y, y.shape[-1], ACC=_wide(dtype), BLOCK=256)
     return y.movedim(-1, dim)
 
 
