@@ -5,6 +5,7 @@ the step is the magnitude m of ``oracle.magnitude``: a stochastic form of runnin
 Stability of Numerical Algorithms, section 3.3; Parker, Monte Carlo Arithmetic, 1997). The scale of a node is
 
 - for sums of products (``semantics.LINEAR``): the operator on absolute values;
+- for formulas that cancel by nature (``terms``): \|result\| + the sizes of their terms;
 - for functions that are evaluated through values of order one (``semantics.INTERIOR``): \|result\| + 1;
 - for everything else that computes: \|result\|;
 - for views and copies: nothing.
@@ -23,6 +24,7 @@ import torch
 from kagent_bench.evaluate.modules.interpret import find_operator
 from kagent_bench.evaluate.oracle import reference
 from kagent_bench.evaluate.oracle.semantics import COPIES, INTERIOR, LINEAR, schema_of
+from kagent_bench.evaluate.oracle.terms import TERMS
 from kagent_bench.model.program import GET_ITEM
 
 if TYPE_CHECKING:
@@ -120,6 +122,9 @@ class _Perturber:
     def _scale(
         node: Node, base: str, args: list[Any], kwargs: dict[str, Any], value: torch.Tensor
     ) -> torch.Tensor:
+        if base in TERMS and not kwargs:
+            (terms,) = TERMS[base](*args)
+            return value.abs() + terms
         if base in LINEAR:
             absolute = find_operator(node.operator)(*map(_absolute, args), **kwargs)
             if isinstance(absolute, torch.Tensor) and absolute.shape == value.shape:

@@ -1,5 +1,7 @@
 """The size of the terms of some formulas that cancel whatever the inputs, where perturbing the inputs does not show it.
 
+A log-softmax is ``x - max - log(sum)``: where one element has all the probability it is nearly zero, however large x is.
+
 The gradient of a log-softmax is ``g - exp(y) * sum(g)``: where one element has all the probability, both terms are
 nearly equal however the inputs move, and each is rounded to its own size. So the terms are added up here.
 """
@@ -18,6 +20,17 @@ Terms: TypeAlias = "Callable[..., Sequence[torch.Tensor]]"
 def _log_softmax(x: torch.Tensor, dim: int, *_: Any) -> Sequence[torch.Tensor]:
     size = x.abs()
     return [size + size.amax(dim, keepdim=True)]
+
+
+def _cross_entropy(
+    x: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = 1, *_: Any
+) -> Sequence[torch.Tensor]:
+    del target
+    classes = 1 if x.dim() > 1 else 0
+    size = 2 * x.abs().amax(classes)
+    if weight is not None:
+        size = size * weight.abs().amax()
+    return [size if reduction == 0 else size.mean() if reduction == 1 else size.sum()]
 
 
 def _log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, *_: Any) -> Sequence[torch.Tensor]:
@@ -53,6 +66,8 @@ def _layer_norm_backward(
 
 TERMS: dict[str, Terms] = {
     "_log_softmax": _log_softmax,
+    "log_softmax": _log_softmax,
+    "cross_entropy_loss": _cross_entropy,
     "_log_softmax_backward_data": _log_softmax_backward,
     "_softmax_backward_data": _softmax_backward,
     "native_layer_norm_backward": _layer_norm_backward,

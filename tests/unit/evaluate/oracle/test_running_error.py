@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import torch
 
 from kagent_bench.evaluate.modules.interpret import ProgramRun
@@ -66,6 +67,19 @@ def test_a_single_step_has_its_own_size() -> None:
 
     assert bool((magnitude <= 3 * 2 * values.double()).all())
     assert bool((magnitude > 0).all())
+
+
+@pytest.mark.parametrize(
+    ("operator", "args"), [("_log_softmax.default", (0, False)), ("log_softmax.int", (0,))]
+)
+def test_a_logarithm_of_a_share_near_one_is_counted_by_its_terms(
+    operator: str, args: tuple[object, ...]
+) -> None:
+    """Where one element has nearly all of the probability, an honest kernel is off by the rounding of its input."""
+    program = _program(("logarithm", f"aten.{operator}", (NodeRef(name="x"), *args)))
+    magnitude = _magnitude(program, torch.tensor([9.0, 0.0, 0.0, 0.0]))
+
+    assert bool((magnitude[0] > 9.0) & (magnitude[0] < 50.0))
 
 
 def test_truth_values_on_the_way_do_not_end_it() -> None:
