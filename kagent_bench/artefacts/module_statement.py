@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.model.call_text import DTYPE_ABBREVIATIONS
 from kagent_bench.model.case import SymbolSpec
 from kagent_bench.model.eager_manifest import MANIFEST
+from kagent_bench.model.parameters import parameters_of
 from kagent_bench.model.program import GET_ITEM, NodeRef
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def write_module_statement(module: Module, case: Case, tolerance: Mapping[str, f
     program = module.program
     used = sorted({storage.dtype for storage in case.storages} & set(tolerance))
     factors = "\n".join(f"| {name} | {tolerance[name]:g} |" for name in used)
-    arguments = ", ".join(item.name for item in (*program.inputs, *program.state))
+    parameters = parameters_of(program, case)
+    arguments = ", ".join((*parameters.names, *(item.name for item in program.state)))
+    unpacked = "".join(f"- where `{text}`\n" for text in parameters.unpacked)
     return f"""# {module.name}
 
 Write Triton kernels that do what this PyTorch module does in evaluation mode (`model.eval()`), for tensors of the given shapes.
@@ -41,7 +44,7 @@ Write Triton kernels that do what this PyTorch module does in evaluation mode (`
 ## Arguments
 
 {_inputs(program.inputs, "argument") or "- none"}
-{_inputs(program.state, "weight")}
+{unpacked}{_inputs(program.state, "weight")}
 
 Their values are drawn afresh for every call, weights included: derive nothing from weights while the file is loaded or the class is made.
 

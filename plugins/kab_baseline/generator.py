@@ -20,6 +20,9 @@ def _module(request: GenerationRequest) -> GenerationResult:
 
     module = request.problem.module
     assert module is not None
+    if any(isinstance(value, tuple) for value in request.problem.cases[0].args):
+        detail = f"{module.name} takes sequences of tensors"
+        return GenerationResult(source=None, reason="unsupported", detail=detail)
     try:
         return GenerationResult(source=write(module.program), details={"route": "region"})
     except Unfusable as error:

@@ -16,15 +16,17 @@ from kab_fuser.merge import Merged
 from kab_fuser.partition import Region
 from kab_fuser.source_text import call_line, device_text, program_function, returned_text, value_text
 from kagent_bench.model.case import LiteralValues
+from kagent_bench.model.parameters import parameters_of
 from kagent_bench.model.program import NodeRef, references
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kab_fuser.lower import Lowered
     from kab_fuser.partition import Partition
     from kagent_bench.model.case import Case
-    from kagent_bench.model.program import Constant, Module
+    from kagent_bench.model.parameters import Parameters
+    from kagent_bench.model.program import Constant, Input, Module
 
 ENTRY = "kernel_function"
 _EAGER_NOTE = "# Calls of the module that stay with the library; `reference` below has their names.\n"
@@ -60,15 +62,16 @@ def compose(
         del region
     program = module.program
     body = _body(module, lowered, cut, names, eager)
-    parameters = [item.name for item in (*program.inputs, *program.state)]
+    parameters = parameters_of(program, case)
+    given = [*parameters.names, *(item.name for item in program.state)]
     parts = [
         _head(module, cut, names, eager),
         "\n".join(["import torch", *(line for line in merged.imports if line != "import torch")]) + "\n",
         f"{_EAGER_NOTE}EAGER = {_tuple(sorted(eager))}\n",
         merged.text(),
         "".join(_constant(item) for item in program.constants),
-        wrap(f"def {ENTRY}", parameters, ":") + "\n" + _indented(body),
-        _reference(module),
+        wrap(f"def {ENTRY}", given, ":") + "\n" + _indented([*parameters.unpacked, *body]),
+        _reference(module, parameters),
         _class(module),
         _self_test(module, case),
     ]
@@ -167,14 +170,11 @@ def {item.name}_values(device):
 '''
 
 
-def _reference(module: Module) -> str:
+def _reference(module: Module, parameters: Parameters) -> str:
     program = module.program
-    text = program_function(program, "reference")
-    head, _, rest = text.partition("\n")
-    constants = "".join(
-        f"    {item.name} = {item.name}_values({device_text(program)})\n" for item in program.constants
-    )
-    return f'{head}\n    """The module as PyTorch\'s own calls, for the self-test only."""\n{constants}{rest}'
+    constants = [f"{item.name} = {item.name}_values({device_text(program)})" for item in program.constants]
+    head, _, rest = program_function(program, "reference", parameters, constants).partition("\n")
+    return f'{head}\n    """The module as PyTorch\'s own calls, for the self-test only."""\n{rest}'
 
 
 def _class(module: Module) -> str:
@@ -204,34 +204,43 @@ class ModelNew(torch.nn.Module):
 
 def _self_test(module: Module, case: Case) -> str:
     program = module.program
-    shapes = []
-    for item in (*program.inputs, *program.state):
-        facts = item.facts
-        if facts is None:
-            shapes.append("None")
-            continue
-        shapes.append(f"(torch.{facts.dtype}, {facts.shape}, {facts.stride})")
-    rows = "".join(f"    {text},\n" for text in shapes)
-    del case
-    return f'''ARGUMENTS = (
-{rows})
+    leaves = iter(program.inputs)
+    given = [_argument(value, leaves) for value in case.args]
+    given += [_argument(None, iter([item])) for item in program.state]
+    rows = "".join(f"        {text},\n" for text in given)
+    return f'''def arguments(device):
+    """Random tensors as the module takes them, and its other arguments."""
+
+    def made(dtype, shape, stride):
+        value = torch.empty_strided(shape, stride, dtype=dtype, device=device)
+        return value.uniform_(0.1, 1.0) if dtype.is_floating_point else value.zero_()
+
+    return [
+{rows}    ]
 
 
 def self_test(device):
     """Compare the kernels with the module on random arguments; returns the largest difference."""
-    made = []
-    for dtype, shape, stride in ARGUMENTS:
-        value = torch.empty_strided(shape, stride, dtype=dtype, device=device)
-        made.append(value.uniform_(0.1, 1.0) if dtype.is_floating_point else value.zero_())
-    with torch.no_grad():
-        expected, got = reference(*[value.clone() for value in made]), {ENTRY}(*[value.clone() for value in made])
-    pairs = zip(expected, got) if isinstance(expected, (list, tuple)) else [(expected, got)]
-    return max(float((left.double() - right.double()).abs().max()) for left, right in pairs)
+    with torch.random.fork_rng(), torch.no_grad():
+        results = []
+        for function in (reference, {ENTRY}):
+            torch.manual_seed(0)
+            results.append(torch.utils._pytree.tree_leaves(function(*arguments(device))))
+    pairs = [pair for pair in zip(*results) if isinstance(pair[0], torch.Tensor)]
+    return max((float((left.double() - right.double()).abs().max()) for left, right in pairs), default=0.0)
 
 
 if __name__ == "__main__":
     print("largest difference:", self_test("cuda" if torch.cuda.is_available() else "cpu"))
 '''
+
+
+def _argument(value: Any, leaves: Iterator[Input]) -> str:
+    """Return the source of an argument of the self-test."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(_argument(item, leaves) for item in value)}]"
+    facts = next(leaves).facts
+    return repr(value) if facts is None else f"made(torch.{facts.dtype}, {facts.shape}, {facts.stride})"
 
 
 def _tuple(items: list[str]) -> str:

@@ -9,6 +9,9 @@ from kagent_bench.model.case import SymbolSpec
 from kagent_bench.model.program import GET_ITEM, NodeRef
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kagent_bench.model.parameters import Parameters
     from kagent_bench.model.program import Node, Program
 
 _METHODS = frozenset(
@@ -60,14 +63,22 @@ def value_text(value: Any, device: str) -> str:
     return repr(value)
 
 
-def program_function(program: Program, name: str) -> str:
-    """Return a program as a function."""
-    parameters = [item.name for item in (*program.inputs, *program.state)]
+def program_function(program: Program, name: str, parameters: Parameters, first: Sequence[str]) -> str:
+    """Return a program as a function.
+
+    Args:
+        program: the program.
+        name: the function's name.
+        parameters: how it takes its arguments; its state follows.
+        first: lines that come before the calls.
+    """
+    given = [*parameters.names, *(item.name for item in program.state)]
     device = device_text(program)
-    lines = [f"    {call_line(node, device)}" for node in program.nodes]
+    lines = [f"    {text}" for text in (*parameters.unpacked, *first)]
+    lines += [f"    {call_line(node, device)}" for node in program.nodes]
     lines += [f"    {target}.copy_({source})" for target, source in program.writes]
     lines.append(f"    return {returned_text(program.output)}")
-    return f"def {name}({', '.join(parameters)}):\n" + "\n".join(lines) + "\n"
+    return f"def {name}({', '.join(given)}):\n" + "\n".join(lines) + "\n"
 
 
 def device_text(program: Program) -> str:

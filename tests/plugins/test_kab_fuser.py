@@ -32,6 +32,9 @@ CASES = Path(__file__).with_name("kab_fuser_cases.py")
 RUN = ("conv_bn_relu", "moe_gate", "running_average")
 """Problems that every run composes and compares: a product with what follows, a call that stays, a written buffer.
 All of them are run by ``tests/benchmarks/fuser.py``."""
+ODD = Path(__file__).with_name("fuser_odd_problems")
+COMPLEX = ["abs_1", "angle", "complex_1", "matmul"]
+"""Calls on complex numbers, which Triton does not have."""
 LARGEST_DIFFERENCE = 1e-4
 
 
@@ -43,7 +46,7 @@ def _cut(name: str) -> Partition:
 
 
 def _compose(
-    out: Path, names: Iterable[str], hash_seed: str = "1", *, run: bool = True
+    out: Path, problems: Iterable[Path], hash_seed: str = "1", *, run: bool = True
 ) -> list[dict[str, Any]]:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
@@ -54,7 +57,7 @@ def _compose(
             str(CASES),
             *([] if run else ["--write"]),
             str(out),
-            *(str(PROBLEMS / f"{name}.py") for name in names),
+            *map(str, problems),
         ],
         env=environment,
         cwd=out,
@@ -69,7 +72,7 @@ def _compose(
 @pytest.mark.timeout(300)  # a process that imports PyTorch's compiler and interprets kernels
 def test_composed_modules_compute_what_the_modules_do(tmp_path: Path) -> None:
     """Composed files agree with PyTorch in the interpreter."""
-    found = _compose(tmp_path, RUN)
+    found = _compose(tmp_path, [PROBLEMS / f"{name}.py" for name in RUN])
 
     assert list(RUN) == [item["name"] for item in found]
     for item in found:
@@ -77,15 +80,34 @@ def test_composed_modules_compute_what_the_modules_do(tmp_path: Path) -> None:
         assert (["topk"] if item["name"] == "moe_gate" else []) == item["eager"]
 
 
+@pytest.mark.timeout(300)
+def test_modules_of_odd_forms_are_composed(tmp_path: Path) -> None:
+    """Sequences as arguments, tied weights, written views and complex numbers; the file's own test runs, too."""
+    found = {item.pop("name"): item for item in _compose(tmp_path, sorted(ODD.glob("*.py")))}
+
+    assert {path.stem for path in ODD.glob("*.py")} == set(found)
+    for name, item in found.items():
+        assert item["difference"] <= LARGEST_DIFFERENCE, (name, item)
+        assert (COMPLEX if name == "complex_numbers" else []) == item["eager"]
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / name / "composed_kernel.py")],
+            env={**os.environ, "TRITON_INTERPRET": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.startswith("largest difference: "), done.stderr[-2000:]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_what_is_written_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     """The composed file and the public Fuser's file of every problem are the same bytes in another process."""
-    names = sorted(path.stem for path in PROBLEMS.glob("*.py"))
-    first = _compose(tmp_path, names, "1", run=False)
+    problems = sorted(PROBLEMS.glob("*.py"))
+    first = _compose(tmp_path, problems, "1", run=False)
 
-    assert names == [item["name"] for item in first]
-    assert first == _compose(tmp_path, names, "2", run=False)
+    assert [path.stem for path in problems] == [item["name"] for item in first]
+    assert first == _compose(tmp_path, problems, "2", run=False)
 
 
 def test_an_epilogue_joins_its_product() -> None:

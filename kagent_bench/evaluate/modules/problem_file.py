@@ -127,7 +127,8 @@ def _split(given: Any) -> tuple[list[Any], dict[str, Any]]:
 
 def _difference(model: torch.nn.Module, extraction: Extraction, args: list[Any]) -> str:
     """Return how the program's result differs from the module's, empty if it does not."""
-    named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    parameters, buffers = _named(model)
+    named = {**parameters, **buffers}
     with torch.no_grad():
         given = _copied(args)
         state = {item.name: named[item.paths[0]].clone() for item in extraction.program.state}
@@ -145,10 +146,16 @@ def _difference(model: torch.nn.Module, extraction: Extraction, args: list[Any])
     return ""
 
 
+def _named(model: torch.nn.Module) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """Return parameters and buffers under every name that they have: an export may choose any of a tied one's."""
+    parameters: dict[str, torch.Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    return parameters, dict(model.named_buffers(remove_duplicate=False))
+
+
 def _case(module: Module, model: torch.nn.Module, args: list[Any]) -> Case:
     writer = StorageWriter()
     specified = tuple(writer.argument(value) for value in args)
-    parameters, buffers = dict(model.named_parameters()), dict(model.named_buffers())
+    parameters, buffers = _named(model)
     named = {
         item.name: (
             (parameters[item.paths[0]], False)

@@ -28,6 +28,10 @@ def write_single(program: Program) -> str:
     if len(calls) != 1 or program.constants or program.writes:
         raise Unfusable("more than one call")
     (node,) = calls
+    dtypes = {facts.dtype for facts in (*program.facts().values(), *node.results) if facts is not None}
+    strange = sorted(name for name in dtypes if name.startswith("complex"))
+    if strange:
+        raise Unfusable(f"Triton has no {strange[0]}")
     try:
         operator = OperatorName.parse(node.operator)
     except ValueError as error:
