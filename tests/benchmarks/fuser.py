@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 PROBLEMS = Path(__file__).parents[1] / "plugins" / "fuser_problems"
 COMPILE = "torch-compile"
-GROUP = 8
-"""Problems of one run of the tool; its processes take some seconds to start."""
 
 
 SIZES: Mapping[str, tuple[Mapping[int, int], Mapping[int, int]]] = {
@@ -160,6 +158,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--every", type=int, default=1, help="take only every so many of the files")
     parser.add_argument("--seconds", type=float, default=280.0, help="begin no group after so long")
+    parser.add_argument(
+        "--group", type=int, default=8, help="problems of one run of the tool, whose rows come together"
+    )
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     options = parser.parse_args()
     started = time.monotonic()
@@ -171,12 +172,12 @@ def main() -> None:
         files = _files(options.files, sources, large=options.device != "cpu")[:: options.every]
         os.chdir(scratch)
         print(f"{'problem':48} {'verdict':10} {'eager ms':>9} {'compile':>9} {'ours ms':>9} speedup share")
-        for start in range(0, len(files), GROUP):
+        for start in range(0, len(files), options.group):
             begun = time.monotonic()
             if begun - started + longest > options.seconds:
                 print(f"{len(files) - start} problems are left out: the time is over (--seconds)")
                 break
-            for item, row in _group(files[start : start + GROUP], options):
+            for item, row in _group(files[start : start + options.group], options):
                 found.append(item)
                 print(row, flush=True)
             longest = max(longest, time.monotonic() - begun)

@@ -80,7 +80,7 @@ class TimedCall:
             "outcome": "timed",
             "device_s": list(samples.device_s),
             "host_s": host_s,
-            "gauge_s": samples.gauge_s,
+            "gauge_s": self._watch.gauge(),
         }
 
     def _turn(self, n_calls: int) -> TurnSamples:

@@ -233,6 +233,11 @@ def _limits(session: Session, found: Mapping[Entry, Judgement]) -> list[str]:
     if session.machine["interpreter"]:
         limits.append("time: without a GPU nothing is timed, so no cheat on time can be shown or happen")
         limits.append("devices: streams, graphs and races of a GPU do not exist in Triton's interpreter")
+    else:
+        limits.append(
+            "origin: a device's memory is not watched, so what other code than torch's computes behind a raw pointer, "
+            "beside a kernel that also runs, is not told"
+        )
     if session.ability is not None:
         limits += [f"dtypes: {text}" for text in session.ability.words() if not text.endswith(": judged")]
     limits += sorted({f"secrecy: {said.secrecy}" for said in found.values() if said.secrecy})

@@ -187,7 +187,7 @@ class CaseTimer:
             self.references[name].append(samples.device_s)
             if name == EAGER:
                 self._host.extend(samples.host_s)
-                self._gauges.append(samples.gauge_s)
+        self._gauges.append(self._watch.gauge())
 
     def check(self, turn: int) -> str | None:
         """Compare one call's outputs of a turn if it was drawn; return what is wrong with them, or None."""

@@ -10,6 +10,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+GAUGES = 2
+"""Calls of a kernel of fixed length in each turn, which show how the clocks of two processes differ."""
 UNRECORDED_CALLS = 1
 """Calls at the start of each turn that are run and dropped: they warm what the other side's turn displaced."""
 FEWEST_CALLS = 2
@@ -17,7 +19,7 @@ FEWEST_TURNS = 8
 """Turns without which an interval at 95 % would be the whole range."""
 FEWEST_SAMPLES = 56
 """Recorded calls of each side, if time allows."""
-MOST_SAMPLES = 80
+MOST_SAMPLES = 64
 MOST_SLOTS = MOST_SAMPLES // FEWEST_TURNS + UNRECORDED_CALLS
 """Sets of contents that a turn needs at most."""
 JITTER_S = 0.15e-6
@@ -27,7 +29,7 @@ TARGET_SPREAD = 0.005
 HELD_BYTES = 256 << 20
 """Memory for outputs that are held a while, so that those of the next calls lie elsewhere."""
 MOST_HELD = 7
-BUDGET_S = 0.03
+BUDGET_S = 0.026
 """Time for the turns of both sides of a case that reads up to ``BUDGET_BYTES``."""
 BUDGET_BYTES = 16 << 20
 """Input bytes up to which the budget holds; above, it grows in proportion."""
@@ -73,7 +75,7 @@ def plan(
     wanted = 2 * (_MIDMEAN_EFFICIENCY * spread / TARGET_SPREAD) ** 2
     wanted = min(max(wanted, FEWEST_SAMPLES), MOST_SAMPLES)
     budget_s = BUDGET_S * max(1.0, input_bytes / BUDGET_BYTES)
-    affordable = budget_s / (FEWEST_TURNS * n_sides * call_wall_s) - UNRECORDED_CALLS
+    affordable = budget_s / (FEWEST_TURNS * n_sides * call_wall_s) - UNRECORDED_CALLS - GAUGES
     calls = int(min(math.ceil(wanted / FEWEST_TURNS), affordable, most_slots - UNRECORDED_CALLS))
     per_call_s = max(middle, call_wall_s / 4)
     burst = math.ceil(BURST_S / per_call_s)

@@ -22,6 +22,8 @@ from typing import Any
 
 import torch
 
+from kagent_bench.evaluate.timing.plan import GAUGES
+
 CACHE_MULTIPLE = 2
 """Bytes read to empty the cache, in cache sizes."""
 HOST_CACHE_BYTES = 32 << 20
@@ -49,8 +51,6 @@ class TurnSamples:
     """Seconds per call: of the device, or of the host where there is no device."""
     host_s: tuple[float, ...]
     """Host seconds until each call returned."""
-    gauge_s: float
-    """What the clock read in this turn for a kernel of fixed length, the same in every process; 0 without a device."""
     wall_s: float
     """Median host seconds from one call to the next, with all that precedes and follows it."""
 
@@ -111,14 +111,12 @@ class Stopwatch:
                 else _turn_on_host(total, renewed, call, keep, self._swept)
             )
             begun.append(time.perf_counter())
-            gauge_s = self._spun(GAUGE_CYCLES) if self.on_gpu else 0.0
         finally:
             if collecting:
                 gc.enable()
         return TurnSamples(
             device_s=tuple(device_s[unrecorded:]),
             host_s=tuple(host_s[unrecorded:]),
-            gauge_s=gauge_s,
             wall_s=statistics.median(later - earlier for earlier, later in pairwise(begun)),
         )
 
@@ -171,6 +169,10 @@ class Stopwatch:
                 break
         self._tries = MOST_TRIES if ahead else 1
         return value, start.elapsed_time(end) * 1e-3, host_s
+
+    def gauge(self) -> float:
+        """Return what the clock reads now for a kernel of fixed length, the same in every process; 0 without a device."""
+        return statistics.mean(self._spun(GAUGE_CYCLES) for _ in range(GAUGES)) if self.on_gpu else 0.0
 
     def floor(self, n_calls: int = 32) -> float:
         """Return what a turn reads for a kernel that does nothing, in seconds; 0 without a device."""

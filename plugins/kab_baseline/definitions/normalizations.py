@@ -78,6 +78,14 @@ def _along(summary: str, body: Any, prepare: tuple[str, ...] = (), result: str =
     return build
 
 
+_STATISTICS = (
+    "# A GPU's statistics are as wide as what it computes in, those of the CPU as the parameters.",
+    "statistics = torch.float64 if input.dtype == torch.float64 else torch.float32",
+    'if input.device.type == "cpu":',
+    "    statistics = next((item.dtype for item in (weight, bias) if item is not None), input.dtype)",
+)
+
+
 def _native_layer_norm(signature: Signature) -> Rows | None:
     del signature
     return Rows(
@@ -90,14 +98,15 @@ def _native_layer_norm(signature: Signature) -> Rows | None:
         ),
         results=(
             RowResult(name="out", dtype="dtype", per_element=True),
-            RowResult(name="mean", dtype="dtype"),
-            RowResult(name="rstd", dtype="dtype"),
+            RowResult(name="mean", dtype="statistics"),
+            RowResult(name="rstd", dtype="statistics"),
         ),
         operands=("input", "weight", "bias"),
         shape="tuple(input.shape)",
         dims="tuple(range(input.dim() - len(normalized_shape), input.dim()))",
         keepdim="True",
         dtype="input.dtype",
+        prepare=_STATISTICS,
     )
 
 

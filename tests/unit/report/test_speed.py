@@ -103,8 +103,8 @@ def test_the_middle_half_is_averaged(values: list[float], expected: float) -> No
     ("candidate_gauge_s", "counted_s"),
     [
         (13.0e-6, 0.0),
-        (13.1e-6, 0.08e-6),
-        (12.9e-6, -0.08e-6),
+        (13.1e-6, 0.06e-6),
+        (12.9e-6, -0.06e-6),
         (19e-6, MOST_CLOCK_DIFFERENCE_S),
         (1e-6, -MOST_CLOCK_DIFFERENCE_S),
     ],
