@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.candidate.guards import Guards
 from kagent_bench.evaluate.candidate.provenance import Provenance, storages_of
+from kagent_bench.evaluate.candidate.python_operators import is_written_in_python, run_its_kernel
 from kagent_bench.evaluate.candidate.signatures import launch_kind
 
 if TYPE_CHECKING:
@@ -244,8 +245,11 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         args: Any = (),
         kwargs: Any = None,
     ) -> Any:
-        OBSERVER.call(str(func))
         named = kwargs or {}
+        if is_written_in_python(func):
+            with self:
+                return run_its_kernel(func, args, named)
+        OBSERVER.call(str(func))
         written = OBSERVER.before(func, [*args, *named.values()])
         result = func(*args, **named)
         name = func.overloadpacket.__name__

@@ -208,6 +208,9 @@ class CaseJudge:
         if all(leaf.numel() == 0 for leaf in self._round.eager.leaves) and not self._writable_elements():
             detail = "every output is empty; metadata is right"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
+        if self._must_launch() and not self.tally.launches:
+            detail = "every output is an argument as it was, which the kernel copied; nothing was to compute"
+            return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
         return None
 
     def coverage(self) -> dict[str, float]:
@@ -352,7 +355,7 @@ class CaseJudge:
         return None
 
     def _check_work(self, reply: dict[str, Any]) -> Finding | None:
-        if self._settings.policy != "strict" or self._kind in {"view", *VALUE_FREE_KINDS}:
+        if not self._is_strict():
             return None
         computed = library_calls(self.tally.calls, self._semantics)
         if self._work is not None:
@@ -363,12 +366,32 @@ class CaseJudge:
             detail = "let the library compute: " + ", ".join(computed)
             return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
         assert self._round is not None
-        if self._case.storages and not self._case.input_bytes:
-            return None  # nothing to compute from, as in a sum of no elements: filling the output is all there is
-        if not self.tally.launches and (any(leaf.numel() for leaf in self._round.eager.leaves)):
+        if not self._must_launch():
+            return None
+        if not self.tally.launches and not all(map(self._is_given, self._round.eager.leaves)):
             detail = "returned a non-empty result without launching a kernel of its own file"
             return Finding(status=CaseStatus.REJECTED, reason="no_kernel", detail=detail)
         return None
+
+    def _is_strict(self) -> bool:
+        """Return whether it matters who did the work."""
+        return self._settings.policy == "strict" and self._kind not in {"view", *VALUE_FREE_KINDS}
+
+    def _must_launch(self) -> bool:
+        """Return whether a result needs a kernel: a sum of no elements has nothing to compute from, and is a fill."""
+        return self._is_strict() and not (self._case.storages and not self._case.input_bytes)
+
+    def _is_given(self, leaf: torch.Tensor) -> bool:
+        """Return whether a result is empty, or an argument as it was, as where a tensor is flipped along no dimension."""
+        assert self._round is not None
+        device = torch.device(self._settings.device)
+        given = (
+            reference.build(spec, self._round.on_device, device, wide=False)
+            for _, spec in contract.named_tensors(self._case, self._argument_names)
+        )
+        return not leaf.numel() or any(
+            tensor.dtype is leaf.dtype and torch.equal(bits(tensor), bits(leaf)) for tensor in given
+        )
 
     # --- small steps ------------------------------------------------------------------------------------------
 

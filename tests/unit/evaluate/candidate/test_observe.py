@@ -27,6 +27,26 @@ def test_library_calls_are_seen() -> None:
     assert sorted(set(calls)) == calls
 
 
+def test_operators_in_python_are_seen_through() -> None:
+    """What a kernel file registers is its own code: the library calls in it count, not the call of it."""
+    with torch.library._scoped_library("observed", "FRAGMENT") as library:
+        library.define("positive(Tensor x) -> Tensor")
+        library.impl("positive", lambda x: torch.relu(x).clone(), "CompositeExplicitAutograd")
+        with seen():
+            found = torch.ops.observed.positive(torch.tensor([-1.0, 2.0]))
+    assert [0.0, 2.0] == found.tolist()
+    calls = set(OBSERVER.seen()["calls"])
+    assert {"aten.relu.default", "aten.clone.default"} <= calls
+    assert "observed.positive.default" not in calls
+
+
+def test_primitives_are_seen_through() -> None:
+    """They are the library's, whatever their namespace is called."""
+    with seen():
+        torch.ops.prims.sin(torch.ones(3))
+    assert "aten.sin.default" in OBSERVER.seen()["calls"]
+
+
 @pytest.mark.parametrize("make", [torch.empty, lambda *shape: torch.ones(1).new_empty(shape)])
 def test_fresh_memory_is_poisoned(make: object) -> None:
     """An element that a kernel does not write is NaN in one turn and a number in the next."""

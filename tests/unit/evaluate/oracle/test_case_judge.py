@@ -458,6 +458,21 @@ def test_a_sum_of_no_elements_needs_no_launch(judge: Judge, write: CaseWriter) -
     assert None is judge(case, lambda *_: torch.zeros(3), reply={"launches": 0}).finding
 
 
+def test_a_copied_argument_needs_no_launch_and_proves_nothing(judge: Judge, write: CaseWriter) -> None:
+    """Flipped along no dimension a tensor is itself: an honest kernel copies it, and so does one that does nothing else."""
+    case = write.case("flip", write.tensor(6, 5), ())
+    judged = judge(case, lambda self, _: self.clone(), reply={"launches": 0, "calls": ["aten.clone.default"]})
+    assert judged.finding is not None
+    assert (CaseStatus.NOT_JUDGED, "vacuous") == (judged.finding.status, judged.reason)
+    assert None is judge(case, lambda self, _: self.clone()).finding
+
+
+def test_half_an_argument_is_no_copy_of_it(judge: Judge, write: CaseWriter) -> None:
+    """A result in another order, or of other elements, is to be computed."""
+    case = write.case("flip", write.tensor(6, 5), (0,))
+    assert "no_kernel" == judge(case, lambda self, _: self.flip(0), reply={"launches": 0}).reason
+
+
 def test_a_wrong_result_is_wrong_before_it_is_rejected(judge: Judge, adding: Case) -> None:
     """The more useful finding comes first."""
     assert "values" == judge(adding, lambda _self, _other: torch.zeros(6, 5), reply={"launches": 0}).reason
