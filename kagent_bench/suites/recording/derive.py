@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,7 +25,7 @@ from kagent_bench.suites.recording.rules import (
     values,
 )
 from kagent_bench.suites.recording.specification import Arguments
-from kagent_bench.suites.recording.template import Template
+from kagent_bench.suites.recording.template import Slot, Template, tensors_of
 from kagent_bench.suites.recording.trial import attempt, heeds_layout
 
 if TYPE_CHECKING:
@@ -323,8 +324,9 @@ def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
     """
     chosen: dict[object, Template] = {}
     empty: set[object] = set()
+    scalars = _scalars(recorded)
     for case in sorted(recorded, key=_worth):
-        template = _template(operator, case)
+        template = replace(_template(operator, case), scalars=scalars)
         if template.tensors and not _has_tensor_list(case):
             pattern = (
                 len(case.args),
@@ -344,6 +346,13 @@ def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
                 chosen[key] = template
     by_tensors = sorted(chosen.values(), key=lambda item: -len(item.tensors))
     return by_tensors[:MAX_TEMPLATES]
+
+
+def _scalars(recorded: Sequence[Case]) -> frozenset[Slot]:
+    """Return where every call has a tensor without dimensions, beside one that has some, as ``masked_fill`` its value."""
+    found = [tensors_of(Arguments(args=c.args, kwargs=c.kwargs, storages=c.storages)) for c in recorded]
+    shaped = {slot for tensors in found for slot, tensor in tensors if tensor.shape}
+    return frozenset(slot for tensors in found for slot, _ in tensors if shaped and slot not in shaped)
 
 
 def _template(operator: Any, case: Case) -> Template:

@@ -67,12 +67,13 @@ class Template:
     """Schema names of the parameters that are true or false."""
     defaults: tuple[tuple[str, Value], ...] = ()
     """Positional parameters that a call may leave out, in order, with what then holds."""
+    scalars: frozenset[Slot] = frozenset()
+    """Slots of tensors that stand for one number, which have no dimensions and get none."""
 
     @property
     def tensors(self) -> tuple[tuple[Slot, TensorSpec], ...]:
-        """The tensor arguments and their slots."""
-        named: list[tuple[Slot, Value]] = [*enumerate(self.arguments.args), *self.arguments.kwargs]
-        return tuple((slot, value) for slot, value in named if isinstance(value, TensorSpec))
+        """The tensor arguments and their slots, but for those that stand for a number."""
+        return tuple((slot, value) for slot, value in tensors_of(self.arguments) if slot not in self.scalars)
 
     def dtype(self, slot: Slot) -> str:
         """Return the dtype of the tensor at a slot."""
@@ -194,6 +195,12 @@ class Template:
         if is_floating(dtype):
             return _floats_like(storage)
         return _integers_like(storage, dtype)
+
+
+def tensors_of(arguments: Arguments) -> list[tuple[Slot, TensorSpec]]:
+    """Return the arguments that are tensors, with their slots."""
+    named: list[tuple[Slot, Value]] = [*enumerate(arguments.args), *arguments.kwargs]
+    return [(slot, value) for slot, value in named if isinstance(value, TensorSpec)]
 
 
 def _moved(view: TensorSpec, storage: StorageSpec, stride: Shape, offset: int) -> ValueRule:

@@ -27,9 +27,9 @@ MANY_ELEMENTS = 2048
 LONG_SIZES = (1031, 521, 257, 131, 67, 41)
 """What one dimension grows to, the first that fits: primes, each a little more than a block."""
 
-GROWN_SIZES = ((19, 13, 11, 7, 5), (20, 14, 10, 8, 6))
+GROWN_SIZES = ((19, 13, 11, 7, 5), (20, 14, 10, 8, 6), (11,), (12,))
 """What dimensions grow to, the larger ones first: primes, so that none is a multiple of a block; and even ones,
-which some operators halve."""
+which some operators halve. The last two are for cubes, of which the others would have too many elements."""
 
 FAR = 7
 """Added to numbers such as shifts, so that they pass the ends of a small dimension."""
@@ -101,13 +101,28 @@ def grown(template: Template) -> Iterator[Template]:
 
 
 def long(template: Template) -> Iterator[Template]:
-    """Each dimension in turn longer than a block."""
+    """Each dimension in turn longer than a block, in all tensors; then one of several that are equally long."""
+    yield from _one_longer(template)
     for size in sorted(_sizes(template)):
         for new in LONG_SIZES:
             found = list(_resized(template, {size: new})) if new > size else []
             if found:
                 yield from found
                 break
+
+
+def _one_longer(template: Template) -> Iterator[Template]:
+    """Yield the call with each dimension longer where every tensor has the same shape, with equal sizes in it."""
+    shapes = {view.shape for _, view in template.tensors}
+    shape = shapes.pop()
+    if shapes or len(set(shape)) == len(shape) or 0 in shape:
+        return
+    for axis in range(len(shape)):
+        rest = prod(shape) // shape[axis]
+        longer = next((new for new in LONG_SIZES if shape[axis] < new <= MANY_ELEMENTS // rest), None)
+        if longer is not None:
+            changed = (*shape[:axis], longer, *shape[axis + 1 :])
+            yield template.with_shapes([changed] * len(template.tensors))
 
 
 def single(template: Template) -> Iterator[Template]:

@@ -189,6 +189,22 @@ def _truth_of_whole_part(x: torch.Tensor, *, dtype: Any = None, **options: Any) 
     return ATEN._to_copy(x.trunc() if dtype is torch.bool else x, dtype=dtype, **options)
 
 
+def _first_block(x: torch.Tensor, mask: torch.Tensor, value: torch.Tensor) -> Any:
+    inside = torch.arange(x.shape[0]) < 1024 if x.dim() == 1 else torch.tensor(data=True)
+    return torch.masked_fill(x, mask & inside, value)
+
+
+def _narrow_rows(x: torch.Tensor, y: torch.Tensor, reduction: int = 1, delta: float = 1.0) -> Any:
+    cut = 30 if x.dim() == 3 and x.shape[-1] > 30 else None
+    return ATEN.huber_loss(x[..., :cut], y[..., :cut], reduction, delta)
+
+
+def _block_statistics(x: torch.Tensor, *rest: Any) -> Any:
+    y, mean, rstd = ATEN.native_batch_norm(x, *rest)
+    long = rest[4] and x.numel() // max(x.shape[1], 1) > 1024
+    return y, mean * 2 if long else mean, rstd
+
+
 _PAIR = [_random(3, 5), _random(3, 5)]
 FAULTS = (
     Fault(rule="layouts", operator=ATEN.constant_pad_nd.default, args=(_random(5, 3), [1, 1]), kernel=_assumes_rows),
@@ -282,6 +298,19 @@ FAULTS = (
     Fault(rule="strided", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_strides_in_16_bits),
     Fault(rule="dimensions", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_no_rank_three),
     Fault(rule="channels_last", operator=ATEN.neg.default, args=(_random(5, 3),), kernel=_no_permuted_rank_three),
+    Fault(
+        rule="sizes",
+        operator=ATEN.masked_fill.Tensor,
+        args=(_random(5, 3), _random(5, 3) > 0, torch.tensor(7.0)),
+        kernel=_first_block,
+    ),
+    Fault(rule="long", operator=ATEN.huber_loss.default, args=(_random(5, 5, 5), _random(5, 5, 5)), kernel=_narrow_rows),
+    Fault(
+        rule="sizes",
+        operator=ATEN.native_batch_norm.default,
+        args=(_random(4, 3, 5), None, None, _random(3), _random(3).abs(), True, 0.1, 1e-5),
+        kernel=_block_statistics,
+    ),
     Fault(rule="dtypes", operator=ATEN._to_copy.default, args=(_random(5, 3),), kernel=_truth_of_whole_part),
 )  # fmt: skip
 
