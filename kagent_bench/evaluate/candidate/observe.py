@@ -61,8 +61,8 @@ _TO_NUMPY = ("numpy", "__array__", "__dlpack__")
 """Methods of tensors that hand their values to another library."""
 _CAPSULES = ("_to_dlpack", "_to_dlpack_versioned")
 """Functions that hand a tensor's memory to another library."""
-_STORAGE_READERS = ("__getitem__", "tolist")
-"""Methods of storages that give their bytes as numbers."""
+_STORAGE_READERS = ("__getitem__", "tolist", "_write_file", "_share_fd_cpu_", "_share_filename_cpu_")
+"""Methods of storages that give their bytes as numbers, into a file, or as one."""
 FEW_NUMBERS = 16
 """Elements that a kernel may ask for as Python numbers, as settings are; more of them are data."""
 _READS_OF_ADDRESSES = frozenset(
@@ -285,6 +285,7 @@ def watch_libraries() -> None:
         _note_calls(torch._C, name, "dlpack")  # noqa: SLF001 - where every way out of torch passes
     for name in _STORAGE_READERS:
         _note_calls(torch.UntypedStorage, name, "storage")
+    _note_calls(torch.Tensor, "__reduce_ex__", "pickle")
     for name in ("cast", "memmove"):
         _note_calls(ctypes, name, "ctypes")
     _settle_results(torch, "frombuffer")

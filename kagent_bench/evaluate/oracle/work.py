@@ -34,6 +34,8 @@ METADATA = frozenset(
 """Always allowed: questions that no element's value answers, as those that type promotion asks."""
 FILLS = COPIES | frozenset(["arange", "contiguous", "_copy_from", "_copy_from_and_resize"])
 """Allowed where the operator judged is not itself a copy or a fill."""
+LAZY = frozenset(["_conj", "_neg_view"])
+"""Views that are negated or conjugated when somebody reads them: the library's work, put off."""
 VIEW_NAMESPACES = frozenset(["prim", "prims", "profiler", "c10"])
 
 
@@ -63,6 +65,8 @@ def recorded_compute(names: Iterable[str]) -> tuple[str, ...]:
 def _harmless(base: str) -> bool:
     if base in ALLOCATIONS | METADATA | FILLS:
         return True
+    if base in LAZY:
+        return False
     packet = getattr(torch.ops.aten, base, None)
     overloads = packet.overloads() if packet is not None else ()
     judged = [name for name in overloads if "out" not in name]
@@ -87,7 +91,7 @@ def _allowed(call: str, semantics: Semantics) -> bool:
     base = rest.partition(".")[0]
     if base in ALLOCATIONS | METADATA or (base in FILLS and not semantics.copies):
         return True
-    return _is_view(rest)
+    return base not in LAZY and _is_view(rest)
 
 
 @lru_cache(maxsize=4096)

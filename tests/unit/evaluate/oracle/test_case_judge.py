@@ -445,6 +445,15 @@ def test_letting_the_library_compute_is_rejected(
     assert {"aten.add.Tensor", "aten.empty_like.default"} == lenient.tally.calls
 
 
+@pytest.mark.parametrize("view", ["_neg_view", "_conj"])
+def test_work_put_off_is_the_librarys_work(judge: Judge, adding: Case, view: str) -> None:
+    """A view that is negated when it is read computes, though nothing else does."""
+    judged = judge(adding, add, reply={"calls": [f"aten.{view}.default", "aten.view.default"]})
+    assert judged.finding is not None
+    assert (CaseStatus.REJECTED, "library_compute") == (judged.finding.status, judged.reason)
+    assert "aten.view.default" not in judged.detail
+
+
 def test_a_result_without_a_launch_is_rejected(judge: Judge, adding: Case) -> None:
     """Nobody computes thirty numbers without a kernel of the file."""
     judged = judge(adding, add, reply={"launches": 0})
