@@ -2,7 +2,8 @@
 
 A class, ``package.module:Class`` or ``file.py:Class``, is a problem file that is not there: its text imports or appends
 the class as ``Model``. What it is made of and called with is stated as in Python, ``torch.nn:Linear(16, 32)(torch.randn(4, 16))``,
-or given by ``get_init_inputs`` and ``get_inputs`` of its module. Nothing is imported to find it.
+or given by ``get_init_inputs`` and ``get_inputs`` of its module. So is a function, whose name begins with a small
+letter: ``torch.nn.functional:gelu(torch.randn(4, 16))``. Nothing is imported to find them.
 """
 
 from __future__ import annotations
@@ -91,22 +92,28 @@ def _class_source(text: str, place: str, call: str) -> ModuleSource:
         if not path.is_file():
             raise InputError(f"no file '{place}'", hint=_NAME_ONE)
         file = _file_source(path, ModuleName(name))
-        parts = [file.text.rstrip("\n"), f"Model = {name}", *stated.values()]
+        parts = [file.text.rstrip("\n"), stated.pop(_MODEL, f"Model = {name}"), *stated.values()]
         return ModuleSource(
             name=file.name, path=path, root=file.root, text=_joined(parts), around=file.around
         )
     path, package = _find_module(text, place)
-    parts = [f"import torch\nfrom {place} import {name} as Model"]
+    parts = [f"import torch\nfrom {place} import {name}", stated.get(_MODEL, f"Model = {name}")]
     parts += [stated.get(item, _IMPORTED[item].format(place)) for item in _IMPORTED]
     return ModuleSource(
         name=ModuleName(name), path=path, root=package.parent, text=_joined(parts), around=_state_of(package)
     )
 
 
+_MODEL = "Model"
 _IMPORTED = {
     "get_init_inputs": "try:\n    from {0} import get_init_inputs\nexcept ImportError:\n    pass",
     "get_inputs": "from {0} import get_inputs",
 }
+
+
+_FUNCTION = """class Model(torch.nn.Module):
+    def forward(self, *arguments):
+        return {0}(*arguments{1})"""
 
 
 def _joined(parts: list[str]) -> str:
@@ -114,10 +121,11 @@ def _joined(parts: list[str]) -> str:
 
 
 def _stated(text: str, call: str) -> tuple[str, dict[str, str]]:
-    """Return the name of the class, and the functions of a problem file that the text states, by name.
+    """Return the name of the class or function, and the definitions of a problem file that the text states, by name.
 
     Raises:
-        InputError: it is no ``Class``, ``Class(...)`` or ``Class(...)(...)`` with the last arguments by position.
+        InputError: it is no ``Class``, ``Class(...)``, ``Class(...)(...)`` with the last arguments by position, or
+            ``function(...)``.
     """
     try:
         node = parse_python(call).body[0]
@@ -133,6 +141,15 @@ def _stated(text: str, call: str) -> tuple[str, dict[str, str]]:
         message = f"'{text}' is no class with what it is made of and, by position, what it is called with"
         raise InputError(message, hint=_EXAMPLE)
     functions = {}
+    if made.id[0].islower():
+        if len(calls) != 1:
+            raise InputError(f"'{text}' does not say what the function is called with", hint=_EXAMPLE)
+        words = "".join(f", {ast.unparse(word)}" for word in calls[0].keywords)
+        functions[_MODEL] = _FUNCTION.format(made.id, words)
+        calls = [
+            ast.Call(func=made, args=[], keywords=[]),
+            ast.Call(func=made, args=calls[0].args, keywords=[]),
+        ]
     for function, item in zip(("get_init_inputs", "get_inputs"), calls, strict=False):
         given = f"[{', '.join(map(ast.unparse, item.args))}]"
         if item.keywords:

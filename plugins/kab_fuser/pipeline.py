@@ -32,6 +32,7 @@ MAX_CUTS = 8
 """Times that a module is cut again because calls turned out to stay with the library."""
 CELLS = frozenset(f"aten.{name}_cell.default" for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"))
 """Calls that PyTorch does as products and one kernel for the gates, on every device."""
+ATTENTION = "aten.scaled_dot_product_attention.default"
 NATIVE = "the library has one kernel for all of it, which is faster here"
 
 
@@ -131,7 +132,12 @@ class Pipeline:
             if not cut.sources and leaves and self.options.products == AUTO:
                 self._notes.append("products are kernels: nothing else is to be computed")
                 self._solver.keep_slow = True
-                cut = self._solved_cut({}, products=True)
+                fused = {
+                    node.name: NATIVE for node in self._module.program.nodes if node.operator == ATTENTION
+                }
+                cut = self._solved_cut(fused, products=True)
+                if not cut.sources:
+                    cut = self._solved_cut({}, products=True)
         except Exception as error:  # noqa: BLE001 - PyTorch refuses in many ways to decompose
             detail = f"{self._module.name} cannot be lowered: {type(error).__name__}: {error}"
             return GenerationResult(source=None, reason="not_lowered", detail=detail)

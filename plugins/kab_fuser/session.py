@@ -74,8 +74,9 @@ class FuserSession:
         module = request.problem.module
         if module is None:
             detail = (
-                f"{request.problem.operator} is an operator, judged on arguments of many shapes; a composition is made for"
-                " one module and its shapes (--suite kernelbench)"
+                f"{request.problem.operator} is an operator: it is judged on shapes that nobody is shown, and a composition"
+                " is exact for one call; name a call as a module, as --suite kernelbench --suite-file"
+                " 'torch.nn.functional:gelu(torch.randn(8, 64))'"
             )
             return GenerationResult(source=None, reason="unsupported", detail=detail)
         if self._options.agent == UPSTREAM:

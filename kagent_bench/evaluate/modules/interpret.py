@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,10 @@ class ProgramRun:
 
     def __call__(self, *args: Any, **state: torch.Tensor) -> Any:
         """Run the program; returns what the module returns, dictionaries as lists of their values."""
+        with _default_dtype(torch.float64 if self._wide else torch.get_default_dtype()):
+            return self._run(args, state)
+
+    def _run(self, args: tuple[Any, ...], state: dict[str, torch.Tensor]) -> Any:
         leaves = _flatten(args)
         device = next((leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)), None)
         device = device or next((item.device for item in state.values()), torch.device("cpu"))
@@ -102,6 +107,17 @@ class ProgramRun:
             symbol = getattr(torch, value.name)
             return WIDER.get(symbol, symbol) if self._wide and value.kind == "dtype" else symbol
         return value
+
+
+@contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Make tensors that are created without a dtype, or are quotients of integers, of this one."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,9 @@ Stability of Numerical Algorithms, section 3.3; Parker, Monte Carlo Arithmetic, 
 - for formulas that cancel by nature (``terms``): \|result\| + the sizes of their terms;
 - for functions that are evaluated through values of order one (``semantics.INTERIOR``): \|result\| + 1;
 - for everything else that computes: \|result\|;
-- for views and copies: nothing.
+- for views and copies: nothing, unless they round to a shorter dtype.
 
+A step that rounds to a shorter dtype than the output's weighs more, by the ratio of what the dtypes are allowed.
 Arguments are perturbed by their own size as well. The larger of a few draws counts, and of each draw what both signs
 of the step agree on, so that a kink is no rounding error.
 """
@@ -44,8 +45,17 @@ Read = Callable[[reference.Outcome], torch.Tensor]
 """Takes an output, or an argument after the call, out of what a run left."""
 
 
+Weight = Callable[[str], float]
+"""How many times coarser than the output's a dtype may round, by name; 1 where it is finer."""
+
+
 def running_error(
-    run: ProgramRun, case: Case, storages: Sequence[torch.Tensor], exact: reference.Outcome, read: Read
+    run: ProgramRun,
+    case: Case,
+    storages: Sequence[torch.Tensor],
+    exact: reference.Outcome,
+    read: Read,
+    weight: Weight,
 ) -> torch.Tensor:
     """Return m for one output or written argument: a float64 tensor of its shape.
 
@@ -55,13 +65,16 @@ def running_error(
         storages: the input storages in their own dtypes.
         exact: the float64 run on them.
         read: takes the tensor out of a run's outcome.
+        weight: of a dtype.
     """
     expected = read(exact)
     magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     for draw in range(_DRAWS):
         change: torch.Tensor | None = None
         for step in (_STEP, -_STEP):
-            difference = (_perturbed(run, case, storages, exact, read, draw, step) - expected).abs() / _STEP
+            difference = (
+                _perturbed(run, case, storages, exact, read, weight, draw, step) - expected
+            ).abs() / _STEP
             difference = torch.nan_to_num(difference.double(), nan=0.0, posinf=0.0, neginf=0.0)
             change = difference if change is None else torch.minimum(change, difference)
         assert change is not None
@@ -75,6 +88,7 @@ def _perturbed(
     storages: Sequence[torch.Tensor],
     exact: reference.Outcome,
     read: Read,
+    weight: Weight,
     draw: int,
     step: float,
 ) -> torch.Tensor:
@@ -82,7 +96,7 @@ def _perturbed(
     moved = [
         _moved(storage, storage.abs(), step, source) if _is_real(storage) else storage for storage in storages
     ]
-    perturber = _Perturber(step, source)
+    perturber = _Perturber(step, source, weight)
     try:
         outcome = reference.run(run.watched(perturber), case, moved, wide=True)
     except reference.ReferenceFailed:
@@ -94,24 +108,29 @@ def _perturbed(
 class _Perturber:
     """Moves every computed value by its scale."""
 
-    def __init__(self, step: float, source: torch.Generator) -> None:
+    def __init__(self, step: float, source: torch.Generator, weight: Weight) -> None:
         self._step = step
         self._source = source
+        self._weight = weight
 
     def __call__(self, node: Node, args: list[Any], kwargs: dict[str, Any], value: Any) -> Any:
         if node.operator == GET_ITEM:
             return value
         base = node.operator.split(".")[1]
-        if base in COPIES or _is_view(node.operator):
+        weights = [1.0 if facts is None else self._weight(facts.dtype) for facts in node.results]
+        if _is_view(node.operator) or (base in COPIES and weights == [1.0]):
             return value
         if isinstance(value, torch.Tensor):
             if not _is_real(value):
                 return value
-            return self._move(value, self._scale(node, base, args, kwargs, value))
+            scale = self._scale(node, base, args, kwargs, value) if base not in COPIES else 0.0 * value.abs()
+            return self._move(value, scale + (weights[0] - 1.0) * value.abs())
         if isinstance(value, list | tuple):
             return [
-                self._move(item, item.abs()) if isinstance(item, torch.Tensor) and _is_real(item) else item
-                for item in value
+                self._move(item, share * item.abs())
+                if isinstance(item, torch.Tensor) and _is_real(item)
+                else item
+                for item, share in zip(value, weights, strict=True)
             ]
         return value
 

@@ -77,8 +77,9 @@ class Targets:
         magnitude = None
         if current.exact is not None:
             if isinstance(self._operator, ProgramRun):
+                weight = self._weight(read(current.eager).dtype)
                 magnitude = partial(
-                    running_error, self._operator, self._case, current.on_device, current.exact, read
+                    running_error, self._operator, self._case, current.on_device, current.exact, read, weight
                 )
             else:
                 index = self._returned(current, spec)
@@ -100,13 +101,40 @@ class Targets:
 
     def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
         if isinstance(self._operator, ProgramRun):
+            weight = self._weight(current.eager.leaves[index].dtype)
             return running_error(
-                self._operator, self._case, current.on_device, exact, lambda outcome: outcome.leaves[index]
+                self._operator,
+                self._case,
+                current.on_device,
+                exact,
+                lambda outcome: outcome.leaves[index],
+                weight,
             )
         interior = self._interior(current.eager.leaves[index].dtype)
         return accumulated(
             self._operator, self._case, self._semantics, current.on_device, exact, index, interior=interior
         )
+
+    def _weight(self, dtype: torch.dtype) -> Callable[[str], float]:
+        """Return how many times coarser than an output's dtype others may round.
+
+        A value in a shorter dtype may be off by as much as an output in it, all the more as the interpreter truncates.
+        """
+        limits = self._settings.limits
+        own = limits.get(self._name(dtype))
+
+        def weight(name: str) -> float:
+            other = limits.get(name)
+            if own is None or other is None or other.accumulated <= own.accumulated:
+                return 1.0
+            return other.relative / own.accumulated
+
+        return weight
+
+    def _name(self, dtype: torch.dtype) -> str:
+        """Return the dtype whose limits hold for results of a dtype."""
+        name = str(dtype).removeprefix("torch.")
+        return name if self._case.dtype in NARROWER else NARROWER.get(name, name)
 
     def _interior(self, dtype: torch.dtype) -> float:
         """Return how large the values are that rounding hits inside a function."""
@@ -122,9 +150,7 @@ class Targets:
         exact: torch.Tensor | None,
         magnitude: Callable[[], torch.Tensor] | None,
     ) -> Target:
-        name = str(eager.dtype).removeprefix("torch.")
-        if self._case.dtype not in NARROWER:
-            name = NARROWER.get(name, name)
+        name = self._name(eager.dtype)
         limits = self._settings.limits.get(name)
         if limits is None and (eager.is_floating_point() or eager.is_complex()):
             message = f"no tolerance is known for {name}"

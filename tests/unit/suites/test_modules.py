@@ -115,6 +115,15 @@ def test_a_class_of_a_file_or_package_has_the_arguments_of_its_module(
     assert ["aten.exp.default"] == [node.operator for node in programs["Other.module"].nodes]
 
 
+def test_a_function_is_a_problem_with_what_it_is_called_with(record: Record) -> None:
+    """A composite operator at the user's shapes, numbers and words included."""
+    (item,) = record("torch.nn.functional:layer_norm(torch.randn(4, 6), (6,), eps=1e-3)")
+
+    assert item.module is not None
+    (node,) = item.module.program.nodes
+    assert ("aten.layer_norm.default", (6,), True) == (node.operator, node.args[1], 1e-3 in node.args)
+
+
 def test_a_class_without_arguments_is_a_fault_of_its_own(record: Record) -> None:
     """Neither the user nor the module says what to call it with."""
     (item,) = record("torch.nn:Linear")
@@ -130,6 +139,7 @@ def test_a_class_without_arguments_is_a_fault_of_its_own(record: Record) -> None
         ("nothing.py:Model", "no file 'nothing.py'"),
         ("torch.nn:Linear(3, 5)(x=torch.ones(3))", "by position"),
         ("torch.nn:Linear(3)(4)(5)", "by position"),
+        ("torch.nn.functional:gelu", "what the function is called with"),
         ("torch.nn:Linear(3,,)", "invalid syntax"),
         ("nothing/at/all", "no folder or file"),
     ],

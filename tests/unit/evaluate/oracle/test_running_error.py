@@ -14,7 +14,7 @@ from kagent_bench.evaluate.oracle.running_error import running_error
 from kagent_bench.evaluate.oracle.semantics import module_semantics
 from kagent_bench.evaluate.oracle.targets import Targets
 from kagent_bench.evaluate.tolerance import tolerance_table
-from kagent_bench.model.case import Case, StorageSpec, TensorSpec, UniformValues
+from kagent_bench.model.case import Case, StorageSpec, SymbolSpec, TensorSpec, UniformValues
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import ModuleName
 from kagent_bench.model.program import Input, Node, NodeRef, Program, TensorFacts
@@ -45,7 +45,15 @@ def _case() -> Case:
 def _magnitude(program: Program, values: torch.Tensor) -> torch.Tensor:
     run, case = ProgramRun(program), _case()
     exact = reference.run(run, case, [values], wide=True)
-    return running_error(run, case, [values], exact, lambda outcome: outcome.leaves[0])
+    limits = tolerance_table({})
+    return running_error(
+        run,
+        case,
+        [values],
+        exact,
+        lambda outcome: outcome.leaves[0],
+        lambda dtype: max(1.0, limits[dtype].accumulated / limits["float32"].accumulated),
+    )
 
 
 def test_what_cancels_is_counted_by_its_size() -> None:
@@ -80,6 +88,37 @@ def test_a_logarithm_of_a_share_near_one_is_counted_by_its_terms(
     magnitude = _magnitude(program, torch.tensor([9.0, 0.0, 0.0, 0.0]))
 
     assert bool((magnitude[0] > 9.0) & (magnitude[0] < 50.0))
+
+
+def test_a_step_in_a_shorter_dtype_weighs_more() -> None:
+    """What was bfloat16 on the way is as exact as bfloat16, whatever dtype it has in the end."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("short", "aten._to_copy.default", (x,)), ("double", "aten.mul.Tensor", (NodeRef(name="short"), 2.0))
+    )
+    first, second = program.nodes
+    facts = TensorFacts(dtype="bfloat16", shape=(4,), stride=(1,))
+    short = replace(first, kwargs=(("dtype", SymbolSpec(kind="dtype", name="bfloat16")),), results=(facts,))
+    values = torch.tensor([0.5, 1.0, 2.0, 4.0])
+    plain = _magnitude(program, values)
+    rounded = _magnitude(replace(program, nodes=(short, second)), values)
+
+    assert bool((rounded > 1000 * 2 * values).all())
+    assert bool((plain < 10 * values).all())
+
+
+def test_tensors_made_on_the_way_are_wide_in_the_wide_run() -> None:
+    """Zeros of the default dtype take part in the float64 run, as they do in the module's own."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("zeros", "aten.zeros.default", ((4,),)), ("made", "aten.dot.default", (NodeRef(name="zeros"), x))
+    )
+
+    assert (
+        torch.float64
+        is reference.run(ProgramRun(program), _case(), [torch.ones(4)], wide=True).leaves[0].dtype
+    )
+    assert torch.float32 is torch.get_default_dtype()
 
 
 def test_truth_values_on_the_way_do_not_end_it() -> None:
