@@ -73,7 +73,7 @@ NumWorkers = Annotated[
         "--num-workers",
         metavar="N",
         show_default=False,
-        help="Kernels generated or judged at a time; 0 for one per core. A GPU judges one at a time.",
+        help="Kernels generated or judged at a time; 0 for one per core, or one on each GPU, as always where times are taken.",
     ),
 ]
 Workflow = Annotated[

@@ -106,7 +106,7 @@ class Settings:
     run_dir: Path | None = None
     """Folder of this run's results; None for a new or resumable one in ``log_BackendBench``."""
     num_workers: int = 0
-    """Kernels generated or judged at a time; 0 for one per core (CPU) or device."""
+    """Kernels generated or judged at a time; 0 for one per core (CPU) or device, as always where a device's times are taken."""
     selection: SelectionSettings = field(default_factory=SelectionSettings)
     generate: GenerateSettings = field(default_factory=GenerateSettings)
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)

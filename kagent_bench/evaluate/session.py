@@ -129,10 +129,15 @@ class Session:
 
     @property
     def n_workers(self) -> int:
-        """Kernels judged at a time: on the CPU one per core if not set otherwise, else one on each device."""
+        """Kernels judged at a time, if not set otherwise: on the CPU one per core, else one on each device.
+
+        Where times are taken it is one on each device, whatever is set: others would be in the times.
+        """
+        wanted = self._settings.num_workers
         if self.machine.get("interpreter"):
-            return self._settings.num_workers or len(os.sched_getaffinity(0))
-        return len(self._devices)
+            return wanted or len(os.sched_getaffinity(0))
+        times = self._timing(self.machine) is not None
+        return len(self._devices) if times or not wanted else wanted
 
     def supervisor(self, worker: int) -> Supervisor:
         """Return the supervisor of a worker, made at its first use."""
