@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,15 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kagent_bench.config.schema import EvaluateSettings, Settings
-from kagent_bench.evaluate.corpus.judges import Judges
+from kagent_bench.evaluate.corpus.judges import Judgement, Judges
 from kagent_bench.evaluate.session import Session
 from tests.adversarial.cases import CorpusSuite
 from tests.adversarial.corpus import Entry, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
 LIMIT_S = 900
+AT_A_TIME = max(1, (os.cpu_count() or 1) - 2)
+"""Kernels that are judged at a time."""
 ALSO_ON_A_GPU = ("relu__default", "add__Tensor", "sum__dim_IntList", "_softmax__default", "mm__default")
 """Operators whose honest, faulty and cheating kernels are judged compiled, too."""
 _PROBE = "import sys, torch; sys.exit(0 if torch.cuda.is_available() else 1)"
@@ -34,21 +38,24 @@ def _chosen() -> list[Entry]:
 
 
 @pytest.fixture(scope="module")
-def judges(request: pytest.FixtureRequest) -> Iterator[Judges]:
-    """Start the evaluator on the device."""
+def judgements(request: pytest.FixtureRequest) -> Iterator[dict[Entry, Future[Judgement]]]:
+    """Have all kernels of this run judged on the device, several at a time: most of it is compiling."""
+    if subprocess.run([sys.executable, "-c", _PROBE], check=False).returncode:
+        pytest.skip("no CUDA device")
     assert request.config.cache is not None
     folder = request.config.cache.mkdir("adversarial-cases")
     suite = CorpusSuite(folder, [item.operator for item in entries()])
-    if subprocess.run([sys.executable, "-c", _PROBE], check=False).returncode:
-        pytest.skip("no CUDA device")
-    with Session(Settings(evaluate=EvaluateSettings(device="cuda"))) as session:
-        started = Judges(session, suite.cases)
-        yield started
-        started.close()
+    own = (item for item in request.session.items if item.path.samefile(__file__))
+    wanted = [spec.params["entry"] for item in own if (spec := getattr(item, "callspec", None))]
+    settings = Settings(num_workers=AT_A_TIME, evaluate=EvaluateSettings(device="cuda"))
+    with Session(settings) as session:
+        judges = Judges(session, suite.cases)
+        yield {entry: judges.submit(entry) for entry in wanted}
+        judges.close()
 
 
 @pytest.mark.parametrize("entry", _chosen(), ids=lambda entry: entry.name)
-def test_verdicts_on_a_gpu(entry: Entry, judges: Judges) -> None:
+def test_verdicts_on_a_gpu(entry: Entry, judgements: dict[Entry, Future[Judgement]]) -> None:
     """An honest kernel is correct; no other is, though its trick may fail otherwise than in the interpreter."""
-    found = judges.submit(entry).result()
+    found = judgements[entry].result()
     assert entry.allows(found.verdict, found.reason, compiled=True), str(found)
