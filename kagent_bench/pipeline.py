@@ -64,7 +64,10 @@ def choose(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _S
     """
     from kagent_bench.suites.select import select
 
-    return select(catalog, resolved.settings.selection, note=progress.tell)
+    selection = select(catalog, resolved.settings.selection, note=progress.tell)
+    for line in selection.unread:
+        progress.note(line)
+    return selection
 
 
 def check_cases(selection: Selection, progress: Progress = _SILENT) -> dict[tuple[str, str], CaseCheck]:

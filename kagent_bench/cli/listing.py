@@ -54,6 +54,7 @@ def operators_json(selection: Selection, *, cases: bool, checks: Checks | None =
         "n_operators": len(selection.operators),
         "n_cases": selection.n_cases,
         "data": list(selection.notes),
+        "unread": list(selection.unread),
         "operators": [_operator(item, cases=cases, checks=checks or {}) for item in selection.operators],
     }
 

@@ -234,6 +234,15 @@ class TellsItsData(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsUnreadLines(Protocol):
+    """A suite that reads files line by line; a suite need not do this."""
+
+    def unread_lines(self) -> Sequence[str]:
+        """Return every line that could not be read, as ``file:line:column: reason``; listed, and not stored."""
+        ...
+
+
 # --- reports ------------------------------------------------------------------------------------------------
 
 

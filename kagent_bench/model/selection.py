@@ -55,6 +55,8 @@ class Selection:
     operators: tuple[OperatorCases, ...]
     notes: tuple[str, ...] = ()
     """Which data the suite comes from, and what of it could not be used."""
+    unread: tuple[str, ...] = ()
+    """Lines of its files that could not be read, as ``file:line:column: reason``; the notes count them."""
 
     @property
     def n_cases(self) -> int:

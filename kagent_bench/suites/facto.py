@@ -41,7 +41,7 @@ class FactoSuite:
         places = list(found.submodule_search_locations or []) if found else []
         if not places or not (Path(places[0]) / "specdb").is_dir():
             message = "the suite 'facto' needs FACTO, which is not installed"
-            hint = "get it from https://github.com/pytorch-labs/FACTO, or use --suite opinfo"
+            hint = "get it from https://github.com/meta-pytorch/FACTO, or use --suite opinfo"
             raise UsageError(message, hint=hint)
         sources = sorted(Path(places[0]).rglob("*.py"))
         self._revision = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:DIGITS]

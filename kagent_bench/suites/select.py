@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kagent_bench.config.schema import SelectionSettings
 from kagent_bench.errors import PluginError, UnknownName, UsageError
-from kagent_bench.hooks.protocols import ReadsFiles, SuiteRequest, TellsItsData
+from kagent_bench.hooks.protocols import ReadsFiles, SuiteRequest, TellsItsData, TellsUnreadLines
 from kagent_bench.model.names import ModuleName, OperatorName
 from kagent_bench.model.selection import OperatorCases, Selection, SkippedCase
 from kagent_bench.suites.narrowing import largest, limited, narrow, sampled
@@ -100,6 +100,7 @@ def select(
         suite_sha256=suite.content_sha256(),
         operators=chosen,
         notes=tuple(notes),
+        unread=tuple(suite.unread_lines()) if isinstance(suite, TellsUnreadLines) else (),
     )
 
 

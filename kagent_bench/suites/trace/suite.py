@@ -96,6 +96,10 @@ class TraceSuite:
         notes += left_out_notes((name, self.left_out(name)) for name in self._by_operator)
         return tuple(notes)
 
+    def unread_lines(self) -> tuple[str, ...]:
+        """Return every line that could not be read, and why."""
+        return tuple(map(str, self._traces().problems))
+
     def left_out(self, operator: OperatorName) -> dict[str, int]:
         """Return how many different calls of an operator are no cases, by reason."""
         self._traces()

@@ -49,7 +49,7 @@ class Target:
     @property
     def name(self) -> str:
         """What the trace calls the model unless the user says."""
-        return self.text.rpartition(":")[2] if self.form is Form.FUNCTION else Path(self.text).stem
+        return self.text if self.form is Form.FUNCTION else Path(self.text).stem
 
     def prepare(self) -> Workload | None:
         """Return the model with its arguments; None where running the target is all there is to do.

@@ -20,6 +20,8 @@ from kagent_bench.hooks import manager
 from kagent_bench.hooks.manager import LoadFailure, Owner
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.cli.conftest import Kab
 
 
@@ -138,6 +140,20 @@ def test_list_shows_operators_and_cases(kab: Kab) -> None:
     assert all({"id", "dtype", "origin", "call"} <= set(case) for case in operator["cases"])
     words = kab("list", "--suite", "smoke", "--ops", "relu", "--cases").out
     assert operator["cases"][0]["id"] in words
+
+
+def test_list_names_the_lines_that_cannot_be_read(kab: Kab, tmp_path: Path) -> None:
+    """All of them, for scripts and with -v."""
+    path = tmp_path / "model.txt"
+    path.write_text(
+        "Operator: aten.relu.default\ncnt: 1, ((T([4], f32),), {})\n" + "cnt: x, ((1,), {})\n" * 9
+    )
+
+    done = kab("list", "--suite-file", str(path), "--json", "-v")
+
+    lines = [f"{path}:{line}:6: a count is a whole number from 0, not 'x'" for line in range(3, 12)]
+    assert lines == json.loads(done.out)["unread"]
+    assert set(lines) <= set(done.err.splitlines())
 
 
 def test_plugins_are_listed_with_owner(kab: Kab) -> None:

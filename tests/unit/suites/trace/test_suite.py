@@ -144,6 +144,7 @@ def test_what_makes_no_case_is_told(tmp_path: Path) -> None:
     assert about.startswith(f"data: {tmp_path}/model.txt, sha256 ")
     assert unread.startswith("1 lines could not be read: ")
     assert "model.txt:3:11: unknown dtype 'f99'" in unread
+    assert (f"{tmp_path}/model.txt:3:11: unknown dtype 'f99'",) == suite.unread_lines()
     assert {
         "1 calls of relu.default make no case: 3 arguments, the operator has 1",
         "1 calls of relu.default make no case: argument 'self' is a sparse_coo tensor",
