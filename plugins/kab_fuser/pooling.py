@@ -22,22 +22,14 @@ def _windows(
     dilation: list[int],
     fill: float,
 ) -> torch.Tensor:
-    """Return a view with the windows as last dimensions."""
-    rank = len(kernel)
+    """Return a view with the windows as last dimensions, whatever the input's strides are when it runs."""
     if any(padding):
         pads = [size for pad in reversed(padding) for size in (pad, pad)]
         source = aten.constant_pad_nd(source, pads, fill)
-    shape, strides = list(source.shape), list(source.stride())
-    lead = source.dim() - rank
-    outside = [
-        (shape[lead + place] - dilation[place] * (kernel[place] - 1) - 1) // stride[place] + 1
-        for place in range(rank)
-    ]
-    steps = [strides[lead + place] * stride[place] for place in range(rank)]
-    taps = [strides[lead + place] * dilation[place] for place in range(rank)]
-    return source.as_strided(
-        [*shape[:lead], *outside, *kernel], [*strides[:lead], *steps, *taps], source.storage_offset()
-    )
+    lead = source.dim() - len(kernel)
+    for place, (size, step, gap) in enumerate(zip(kernel, stride, dilation, strict=True)):
+        source = source.unfold(lead + place, gap * (size - 1) + 1, step)[..., ::gap]
+    return source
 
 
 def _max_pool(rank: int) -> Any:

@@ -43,7 +43,8 @@ def call_text(node: Node, device: str) -> str:
     given = [value_text(value, device) for value in node.args]
     given += [f"{name}={value_text(value, device)}" for name, value in node.kwargs]
     if node.operator in _AS_METHOD and isinstance(node.args[0], NodeRef):
-        method = node.operator.split(".")[1]
+        # What the library returns may lie otherwise on another device: then a view takes a copy.
+        method = node.operator.split(".")[1].replace("view", "reshape")
         return f"{given[0]}.{method}({', '.join(given[1:])})"
     return f"torch.ops.{node.operator}({', '.join(given)})"
 

@@ -177,6 +177,38 @@ def test_equal_regions_have_one_signature() -> None:
     assert len(set(signatures)) < len(signatures)  # the scales of both vectors
 
 
+WINDOWS = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        pooled = torch.nn.functional.max_pool2d(x, 3, 2, padding=1, dilation=2)
+        return pooled, torch.nn.functional.avg_pool2d(x, 2)
+
+
+def get_inputs():
+    return [torch.randn(2, 3, 9, 9)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_windows_are_right_however_the_input_lies(tmp_path: Path) -> None:
+    """What a library call returns may have other strides on another device than when the module was cut."""
+    (tmp_path / "windows.py").write_text(WINDOWS)
+    found = read_problem(tmp_path / "windows.py", ModuleName("windows"))
+    assert isinstance(found, Recorded), found
+    x = torch.randn(2, 3, 9, 9).to(memory_format=torch.channels_last)
+    expected = ProgramRun(found.module.program)(x)
+    got = ProgramRun(lower(found.module.program).program)(x)
+
+    for ours, theirs in zip(got, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
 LONG_ROWS = """
 import torch
 
