@@ -66,8 +66,10 @@ class Snapshot:
                 decides = callable(before) or (name in inherited and callable(found))
                 if decides and found is not before and not _is_their_own(found):
                     return name
-        registered = torch.library._impls - self._registered  # noqa: SLF001 - as above
-        return next((name for name in sorted(registered) if name.startswith("aten/")), "")
+        registered = torch.library._impls  # noqa: SLF001 - as above
+        if registered == self._registered:  # which is seen much faster than what is new
+            return ""
+        return next((name for name in sorted(registered - self._registered) if name.startswith("aten/")), "")
 
 
 def _is_their_own(value: object) -> bool:

@@ -53,6 +53,7 @@ _FRESH = _UNINITIALISED - {"resize_"} | frozenset(
     ]
 )
 """What returns memory of its own, which gets a guard band."""
+_ALLOCATES = _FRESH | _UNINITIALISED
 UNSEEN = "memory that no kernel and no seen call wrote"
 """What is told of bytes that were computed out of sight."""
 _ONE_NUMBER = "aten._local_scalar_dense.default"
@@ -253,7 +254,7 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         written = OBSERVER.before(func, [*args, *named.values()])
         result = func(*args, **named)
         name = func.overloadpacket.__name__
-        if name in _FRESH | _UNINITIALISED and isinstance(result, torch.Tensor) and _may_be_written(result):
+        if name in _ALLOCATES and isinstance(result, torch.Tensor) and _may_be_written(result):
             if name in _FRESH:
                 OBSERVER.fresh(result)
             if name in _UNINITIALISED:

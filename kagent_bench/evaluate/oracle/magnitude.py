@@ -78,10 +78,11 @@ def accumulated(
     floats = [
         index for index, storage in enumerate(storages) if storage.is_floating_point() or storage.is_complex()
     ]
+    wide = [_widened(storage) if index in floats else storage for index, storage in enumerate(storages)]
     if semantics.elementwise:
         for index in floats:
             ones = torch.ones(storages[index].shape, dtype=torch.float64, device=storages[index].device)
-            magnitude += _sensitivity(operator, case, storages, {index: ones}, expected, leaf)
+            magnitude += _sensitivity(operator, case, wide, {index: ones}, expected, leaf)
         return magnitude
     source = torch.Generator().manual_seed(0)
     draws = torch.zeros_like(magnitude)
@@ -92,7 +93,7 @@ def accumulated(
             - 1
             for index in floats
         }
-        draws = torch.maximum(draws, _sensitivity(operator, case, storages, signs, expected, leaf))
+        draws = torch.maximum(draws, _sensitivity(operator, case, wide, signs, expected, leaf))
     return magnitude + draws
 
 
@@ -138,9 +139,7 @@ def _sensitivity(
     change: torch.Tensor | None = None
     for direction in (_STEP, -_STEP):
         moved = [
-            _widened(storage) * (1 + direction * signs[index]).to(_widened(storage).dtype)
-            if index in signs
-            else storage
+            storage * (1 + direction * signs[index]) if index in signs else storage
             for index, storage in enumerate(storages)
         ]
         difference = _clean((_leaf(operator, case, moved, leaf, expected) - expected).abs()) / _STEP
