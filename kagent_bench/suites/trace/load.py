@@ -41,7 +41,8 @@ def load_traces(paths: Iterable[Path]) -> LoadedTraces:
         UsageError: a Parquet file, and pyarrow is not installed.
     """
     known: dict[str, tuple[Arguments, str]] = {}
-    files = tuple(file for path in paths for file in _files(path))
+    # A file that is named twice, itself and by its folder, is read once.
+    files = tuple({file.resolve(): file for path in paths for file in _files(path)}.values())
     traces = [(file, read_trace(file, known)) for file in files]
     calls = merge(_with_source(call, model_name(file)) for file, trace in traces for call in trace.calls)
     return LoadedTraces(

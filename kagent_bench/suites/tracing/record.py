@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -133,8 +134,17 @@ def _watched(name: str, work: Callable[[], object]) -> CallRecorder:
 
 @contextmanager
 def _tensors(way: str) -> Iterator[None]:
-    with FakeTensorMode(allow_non_fake_inputs=True) if way == "fake" else nullcontext():
+    if way != "fake":
         yield
+        return
+    # What an operator raises is ours to tell; torch would print its traceback as well.
+    log = logging.getLogger(FakeTensorMode.__module__)
+    before, log.disabled = log.disabled, True
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            yield
+    finally:
+        log.disabled = before
 
 
 def _backward(returned: Any, recorder: CallRecorder) -> None:

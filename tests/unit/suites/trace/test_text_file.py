@@ -175,7 +175,7 @@ def test_folders_are_read_as_one(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("no trace")
     (tmp_path / "._first.txt").write_bytes(b"\0hidden by another system")
 
-    loaded = load_traces([tmp_path])
+    loaded = load_traces([tmp_path, tmp_path / "first.txt"])
 
     (call,) = loaded.calls
     assert (6, 3) == (call.count, loaded.n_lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,22 @@ def test_what_is_refused(target: str, options: dict[str, Any], words: str) -> No
     """Each with what is wrong."""
     with pytest.raises(UsageError, match=words):
         _record(target, **options)
+
+
+def test_only_our_words_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What an operator raises on fake tensors is told once, without the traceback that torch logs."""
+    code = "import torch\nclass Model(torch.nn.Linear): ...\ndef get_inputs(): return [torch.ones(3, 5)]\n"
+    path = _file(tmp_path, code + "def get_init_inputs(): return [2, 2]\n")
+
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    log.addHandler(caplog.handler)  # torch's loggers pass nothing on
+
+    with pytest.raises(UsageError, match="raised RuntimeError on fake tensors"):
+        _record(path, execution="fake")
+    log.removeHandler(caplog.handler)
+
+    assert [] == caplog.records
+    assert not log.disabled
 
 
 def test_a_script_has_its_own_dtype(tmp_path: Path) -> None:
