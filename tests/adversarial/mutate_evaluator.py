@@ -31,6 +31,7 @@ SHORTCUTS = frozenset(
         "self.tally.survivors is not None and (not self.tally.survivors)",
         "self._finite and bool(torch.isfinite(got).all())",
         "eager.is_floating_point() or eager.is_complex()",
+        "torch.equal(actual, eager)",
     ]
 )
 """Conditions that only save work, or say earlier what an assertion says later."""

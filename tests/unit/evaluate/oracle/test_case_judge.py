@@ -476,6 +476,14 @@ def test_a_copied_argument_needs_no_launch_and_proves_nothing(judge: Judge, writ
     assert None is judge(case, lambda self, _: self.clone()).finding
 
 
+def test_no_result_needs_no_launch(judge: Judge, write: CaseWriter) -> None:
+    """Of no rows chosen from six there is nothing to write."""
+    case = write.case("index_select", write.tensor(6, 5), 0, write.literal(torch.empty(0, dtype=torch.int64)))
+    judged = judge(case, lambda *_: torch.empty(0, 5), reply={"launches": 0})
+    assert judged.finding is not None
+    assert (CaseStatus.NOT_JUDGED, "vacuous") == (judged.finding.status, judged.reason)
+
+
 def test_half_an_argument_is_no_copy_of_it(judge: Judge, write: CaseWriter) -> None:
     """A result in another order, or of other elements, is to be computed."""
     case = write.case("flip", write.tensor(6, 5), (0,))
