@@ -20,7 +20,10 @@ def innermost(parents: Collection[str]) -> str:
     Args:
         parents: the modules that are entered, as ``torch.utils.module_tracker`` names them.
     """
-    deepest = max((name for name in parents if name != _OUTSIDE), key=len, default="")
+    # In a backward, torch's tracker may hold several that do not contain each other; the choice must not be by chance.
+    deepest = max(
+        (name for name in parents if name != _OUTSIDE), key=lambda name: (len(name), name), default=""
+    )
     root, _, inner = deepest.partition(".")
     return inner or root
 
