@@ -82,7 +82,7 @@ def test_composed_modules_compute_what_the_modules_do(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_modules_of_odd_forms_are_composed(tmp_path: Path) -> None:
-    """Sequences as arguments, tied weights, written views and complex numbers; the file's own test runs, too."""
+    """Sequences as arguments, tied weights, written views, complex numbers, a layer of PyTorch; the file's own test runs, too."""
     found = {item.pop("name"): item for item in _compose(tmp_path, sorted(ODD.glob("*.py")))}
 
     assert {path.stem for path in ODD.glob("*.py")} == set(found)
