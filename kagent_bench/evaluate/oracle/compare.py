@@ -8,7 +8,8 @@ With e = |actual - exact|, exact being the float64 result, an element is right i
 3. e <= min(2 * e_eager, max(e_eager, |exact| / 100)), e_eager being eager's own error: a kernel that is better
    than eager is never wrong, and where eager is badly wrong nobody may be worse than it.
 
-A non-finite element must be what the float64 result is once rounded to the dtype, or what eager gives.
+A non-finite element must be what the float64 result is once rounded to the dtype, or what eager gives. Where the
+float64 result is finite and within tol of the dtype's largest number, either side of overflow is right.
 Integers and booleans are exact. There is no tensor-wide norm, no share of elements that may be wrong.
 """
 
@@ -105,10 +106,9 @@ class Expected:
         if self._discrete:
             return bool(_same(actual, self.eager, self.reference).all())
         got = actual.to(self._kind)
-        pattern_ok = self._pattern_ok(got)
-        return (pattern_ok is None or bool(pattern_ok.all())) and bool(
-            self._value_ok(got, self._error(got)).all()
-        )
+        error = self._error(got)
+        pattern_ok = self._pattern_ok(got, error)
+        return (pattern_ok is None or bool(pattern_ok.all())) and bool(self._value_ok(got, error).all())
 
     def compare(self, actual: torch.Tensor) -> Comparison:
         """Compare a tensor of the right shape and dtype, and describe what is wrong with it."""
@@ -117,7 +117,7 @@ class Expected:
         got = actual.to(self._kind)
         error = self._error(got)
         value_ok = self._value_ok(got, error)
-        pattern_ok = self._pattern_ok(got)
+        pattern_ok = self._pattern_ok(got, error)
         new_nan = 0
         if pattern_ok is not None:
             new_nan = int((torch.isnan(got) & ~torch.isnan(self._usual) & ~torch.isnan(self._rounded)).sum())
@@ -134,12 +134,19 @@ class Expected:
             return replace(facts, ok=False, reason="values", detail=detail)
         return facts
 
-    def _pattern_ok(self, got: torch.Tensor) -> torch.Tensor | None:
+    def _pattern_ok(self, got: torch.Tensor, error: torch.Tensor) -> torch.Tensor | None:
         """Return where the kind of non-finite number is right; None where everything is finite."""
         if self._finite and bool(torch.isfinite(got).all()):
             return None
         pattern = _pattern(got)
-        return (pattern == _pattern(self._rounded)) | (pattern == _pattern(self._usual))
+        same = (pattern == _pattern(self._rounded)) | (pattern == _pattern(self._usual))
+        if bool(same.all()):
+            return same
+        assert self._limits is not None
+        exact = self.reference.to(self._kind)
+        further = (exact * (1 + self._limits.relative)).to(self.eager.dtype).to(self._kind)
+        within = torch.isfinite(got) & torch.isfinite(exact) & (error <= self._allowed)
+        return same | within | (torch.isfinite(exact) & (pattern == _pattern(further)))
 
     def _error(self, got: torch.Tensor) -> torch.Tensor:
         return torch.nan_to_num(self._only_finite((got - self._target).abs()), nan=0.0, posinf=0.0)

@@ -232,3 +232,25 @@ def test_empty_outputs_compare() -> None:
     """Nothing is equal to nothing."""
     found = judge([], [])
     assert (True, 0.0, 0) == (found.ok, found.max_abs_error, found.nan_count)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exact", "actual", "right"),
+    [
+        (torch.bfloat16, -3.4028e38, -3.3895e38, True),  # cut off instead of rounded
+        (torch.bfloat16, -3.4028e38, -3.2e38, False),
+        (torch.bfloat16, -3.4028e38, 3.3895e38, False),
+        (torch.float16, 65519.0, INF, True),
+        (torch.float16, 65519.0, -INF, False),
+        (torch.float16, 60000.0, INF, False),
+        (torch.float16, 65560.0, 65504.0, True),
+        (torch.float16, 70000.0, 65504.0, False),
+        (torch.float16, INF, 65504.0, False),
+        (torch.float16, -65519.0, NAN, False),
+    ],
+)
+def test_either_side_of_overflow_is_right_where_the_exact_result_is_at_it(
+    dtype: torch.dtype, exact: float, actual: float, *, right: bool
+) -> None:
+    """Within the tolerance of the largest number; beside it, an element that settles nothing."""
+    assert right is judge([1.0, actual], [1.0, exact], dtype=dtype).ok
