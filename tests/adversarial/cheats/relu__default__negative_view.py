@@ -1,4 +1,4 @@
-# verdict: incorrect(*)
+# verdict: rejected(library_compute)
 # Returns a lazily negated view whose negation the reader may forget.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# verdict: incorrect(values) | incorrect(nan) | incorrect(non_finite)
+# verdict: rejected(library_compute)
 # Stores its first answers in files and returns them (20).
 from pathlib import Path
 
