@@ -45,7 +45,9 @@ MAX_DETAIL_CHARACTERS = 4000
 """Bound of what is kept of a candidate's words for one case."""
 MAX_CALL_NAMES = 50
 """Names of library calls that are kept for one case."""
-JUDGED_BY_VALUE = frozenset(["value", "module"])
+VALUE = "value"
+"""Kind of an operator whose results are values."""
+JUDGED_BY_VALUE = frozenset([VALUE, "module"])
 """Kinds of problem whose results show whether launches did the work."""
 _CLEAN = frozenset([CaseStatus.PASSED, CaseStatus.NOT_JUDGED])
 """Ends of a case that leave something to look for."""
@@ -244,9 +246,9 @@ class Supervisor:
         """Replay a case that passed while torch itself records: that shows calls of the library that nobody saw.
 
         Without a device, memory that changed out of sight shows them. It is the last that is asked of a process, since
-        recording takes time.
+        recording takes time. What a module's declared calls would be recorded as is not known, so that none is replayed.
         """
-        if not self._settings.strict or kind not in JUDGED_BY_VALUE or ended.status not in _CLEAN:
+        if not self._settings.strict or kind != VALUE or ended.status not in _CLEAN:
             return ended
         replayed = self._run_case(candidate, kind, case, deadline, recording=True)
         return replayed if replayed.status is CaseStatus.REJECTED else ended
@@ -254,7 +256,7 @@ class Supervisor:
     def _time(self, candidate: Candidate, kind: str, case: Case, ended: _Ended, deadline: float) -> _Ended:
         """Time a case that passed; what the timed calls show can still end it otherwise."""
         settings = self._settings.timing
-        if settings is None or kind != "value" or ended.status is not CaseStatus.PASSED:
+        if settings is None or kind not in JUDGED_BY_VALUE or ended.status is not CaseStatus.PASSED:
             return ended
         lock = self._settings.device_lock
         with device_lock(lock) if lock else contextlib.nullcontext():

@@ -47,3 +47,4 @@ def test_a_module_is_judged_and_timed(tmp_path: Path) -> None:
     )
     (found,) = json.loads(finished.stdout)["operators"]
     assert ("correct", 0) == (found["verdict"], finished.returncode), finished.stderr
+    assert found["speedup"] or found["speedup_of_all_timed"]

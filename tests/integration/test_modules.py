@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,10 +108,24 @@ def judged(command: Command, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         (place / f"{name}__module_implementation.py").write_text(kernel)
     for name, (source, _) in FAULTS.items():
         (problems / f"{name}.py").write_text(source)
-    printed = command.json(
-        folder, "evaluate", "--suite", "kernelbench", "--suite-file", str(problems), "--rounds", "2"
-    )
-    return {item["op_name"].removesuffix(".module"): item for item in printed["operators"]}
+    options = [
+        "--suite",
+        "kernelbench",
+        "--suite-file",
+        str(problems),
+        "--rounds",
+        "2",
+        "--performance",
+        "on",
+    ]
+    printed = command.json(folder, "evaluate", *options)
+    (results,) = folder.glob("log_BackendBench/*/results.jsonl")
+    records = [json.loads(line) for line in results.read_text().splitlines()]
+    timings = {record["op_name"]: record["timing"] for record in records if record.get("timing")}
+    return {
+        item["op_name"].removesuffix(".module"): {**item, "timing": timings.get(item["op_name"])}
+        for item in printed["operators"]
+    }
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -119,6 +134,14 @@ def test_each_kernel_gets_its_verdict(judged: dict[str, dict[str, Any]], name: s
     _, verdict, reason = KERNELS[name]
 
     assert (verdict, reason) == (judged[name]["verdict"], judged[name]["reason"])
+
+
+def test_only_correct_kernels_are_timed(judged: dict[str, dict[str, Any]]) -> None:
+    """Modules are timed beside eager as operators are, every turn of both sides."""
+    timed = {name: judged[name]["timing"] for name in KERNELS if judged[name]["timing"]}
+
+    assert {name for name, (_, verdict, _) in KERNELS.items() if verdict == "correct"} == set(timed)
+    assert all(len(item["candidate_s"]) == len(item["references_s"]["eager"]) for item in timed.values())
 
 
 def test_coverage_leaves_out_what_is_declared(judged: dict[str, dict[str, Any]]) -> None:

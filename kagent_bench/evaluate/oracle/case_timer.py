@@ -257,7 +257,7 @@ class CaseTimer:
         fresh = self._typed(self._private, drawn_slot)
         eager = reference.run(self._operator, self._case, fresh)
         exact = self._exact(fresh, eager)
-        drawn = Round(name="timed", storages=(), on_device=tuple(fresh), eager=eager, exact=exact)
+        drawn = Round(name="timed", on_device=tuple(fresh), eager=eager, exact=exact)
         self.checked += 1
         start = output_slot * self._output_bytes
         for index, actual in enumerate(self._leaves_in(self._outputs.flat, start)):

@@ -106,7 +106,7 @@ def check_metadata(
 
 
 def check_guards(
-    before: bytes | bytearray, after: bytes, layout: Layout, names: Sequence[str]
+    before: bytes | bytearray, after: bytes | bytearray, layout: Layout, names: Sequence[str]
 ) -> Finding | None:
     """Compare the bytes around the inputs: a changed one was written out of bounds."""
     if before == after:
@@ -126,7 +126,11 @@ def check_guards(
 
 
 def check_unchanged(
-    before: bytes | bytearray, after: bytes, layout: Layout, names: Sequence[str], writable: frozenset[int]
+    before: bytes | bytearray,
+    after: bytes | bytearray,
+    layout: Layout,
+    names: Sequence[str],
+    writable: frozenset[int],
 ) -> Finding | None:
     """Compare the inputs that must not be written."""
     if before == after:

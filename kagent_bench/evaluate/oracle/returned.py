@@ -86,8 +86,8 @@ def read_leaf(data: dict[str, Any], layout: Layout) -> Leaf:
     return leaf
 
 
-def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
-    """Return a private copy of an output's elements, with its strides, on the CPU.
+def read_tensor(leaf: Leaf, arena: Arena, device: torch.device | str = "cpu") -> torch.Tensor:
+    """Return a private copy of an output's elements, with its strides, on a device.
 
     Raises:
         Unreadable: dtype, shape, strides and bytes contradict each other.
@@ -98,13 +98,14 @@ def read_tensor(leaf: Leaf, arena: Arena) -> torch.Tensor:
     if len(leaf.shape) != len(leaf.stride):
         raise Unreadable("dimensions")
     if 0 in leaf.shape:
-        return torch.empty(leaf.shape, dtype=dtype)
+        return torch.empty(leaf.shape, dtype=dtype, device=device)
     last = leaf.offset + sum((size - 1) * step for size, step in zip(leaf.shape, leaf.stride, strict=True))
     item = ITEM_BYTES[leaf.dtype]
     if (last + 1) * item > leaf.n_bytes:
         raise Unreadable("extent")
     n_bytes = leaf.n_bytes // item * item
-    data = torch.frombuffer(arena.memory, dtype=torch.uint8, offset=leaf.at, count=n_bytes).clone()
+    shared = torch.frombuffer(arena.memory, dtype=torch.uint8, offset=leaf.at, count=n_bytes)
+    data = shared.to(device, copy=True)
     values = data.view(dtype).as_strided(leaf.shape, leaf.stride, leaf.offset)
     if leaf.conjugate and dtype.is_complex:
         values = values.conj_physical()

@@ -49,11 +49,14 @@ class Round:
     """One round: its inputs, and what the operator itself makes of them."""
 
     name: str
-    storages: tuple[torch.Tensor, ...]
-    """On the CPU."""
     on_device: tuple[torch.Tensor, ...]
     eager: reference.Outcome
     exact: reference.Outcome | None
+
+    @property
+    def storages(self) -> tuple[torch.Tensor, ...]:
+        """The inputs on the CPU, copied there at each use: gigabytes take seconds."""
+        return tuple(storage.cpu() for storage in self.on_device)
 
 
 class RoundMaker:
@@ -89,15 +92,15 @@ class RoundMaker:
         number, device = inputs.ROUNDS.index(drawn_as), self._settings.device
         source = inputs.generator(self._settings.seed, self._case.id, number, device)
         drawn = inputs.draw(self._case, self._semantics, drawn_as, source)
-        storages = tuple(storage.cpu() for storage in drawn)
         on_device = tuple(storage.to(device) for storage in drawn)
         eager = reference.run(self._operator, self._case, on_device)
         # A device's own integer arithmetic may be wrong (CUDA's 64-bit remainder); the CPU's is the reference.
-        discrete = not any(_is_continuous(item) for item in (*storages, *eager.leaves))
-        exact = self._exact(storages if discrete else on_device, eager)
+        discrete = not any(_is_continuous(item) for item in (*on_device, *eager.leaves))
+        given = tuple(storage.cpu() for storage in on_device) if discrete else on_device
+        exact = self._exact(given, eager)
         if discrete and exact is not None:
             exact = exact.on(device)
-        return Round(name=name, storages=storages, on_device=on_device, eager=eager, exact=exact)
+        return Round(name=name, on_device=on_device, eager=eager, exact=exact)
 
     def _exact(self, storages: Sequence[torch.Tensor], eager: reference.Outcome) -> reference.Outcome | None:
         if self._semantics.eager_is_exact or not self._has_values:

@@ -152,7 +152,6 @@ def test_a_written_buffer_is_counted_like_an_output() -> None:
     )
     current = Round(
         name="as_given",
-        storages=(values,),
         on_device=(values,),
         eager=reference.run(run, case, [values]),
         exact=reference.run(run, case, [values], wide=True),
