@@ -92,7 +92,7 @@ def _perturbed(
     draw: int,
     step: float,
 ) -> torch.Tensor:
-    source = torch.Generator().manual_seed(draw)
+    source = torch.Generator(read(exact).device).manual_seed(draw)
     moved = [
         _moved(storage, storage.abs(), step, source) if _is_real(storage) else storage for storage in storages
     ]
@@ -153,7 +153,8 @@ class _Perturber:
 
 def _moved(value: torch.Tensor, scale: torch.Tensor, step: float, source: torch.Generator) -> torch.Tensor:
     """Return a float64 value moved by step times a random sign times the scale; infinities stay."""
-    signs = torch.randint(0, 2, tuple(value.shape), generator=source).to(value.device) * 2.0 - 1.0
+    drawn = torch.randint(0, 2, tuple(value.shape), generator=source, device=source.device, dtype=torch.int8)
+    signs = drawn.to(value.device, torch.float64).mul_(2.0).sub_(1.0)
     moved = value.double() + step * signs * scale.double()
     return torch.where(torch.isfinite(moved), moved, value.double())
 

@@ -17,9 +17,9 @@ UNRECORDED_CALLS = 1
 FEWEST_CALLS = 2
 FEWEST_TURNS = 8
 """Turns without which an interval at 95 % would be the whole range."""
-FEWEST_SAMPLES = 56
+FEWEST_SAMPLES = 64
 """Recorded calls of each side, if time allows."""
-MOST_SAMPLES = 64
+MOST_SAMPLES = 96
 MOST_SLOTS = MOST_SAMPLES // FEWEST_TURNS + UNRECORDED_CALLS
 """Sets of contents that a turn needs at most."""
 JITTER_S = 0.15e-6
@@ -33,7 +33,7 @@ BUDGET_S = 0.026
 """Time for the turns of both sides of a case that reads up to ``BUDGET_BYTES``."""
 BUDGET_BYTES = 16 << 20
 """Input bytes up to which the budget holds; above, it grows in proportion."""
-BURST_S = 0.005
+BURST_S = 0.003
 """Least duration of the burst: the supervisor's clock reads it to a few percent."""
 FEWEST_BURST_CALLS = 4
 MOST_BURST_CALLS = 1000
