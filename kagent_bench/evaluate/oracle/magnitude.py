@@ -84,12 +84,11 @@ def accumulated(
             ones = torch.ones(storages[index].shape, dtype=torch.float64, device=storages[index].device)
             magnitude += _sensitivity(operator, case, wide, {index: ones}, expected, leaf)
         return magnitude
-    source = torch.Generator().manual_seed(0)
+    source = torch.Generator(expected.device).manual_seed(0)
     draws = torch.zeros_like(magnitude)
     for _ in range(_RANDOM_DRAWS):
         signs = {
-            index: torch.randint(0, 2, storages[index].shape, generator=source).to(storages[index].device)
-            * 2.0
+            index: torch.randint(0, 2, storages[index].shape, generator=source, device=source.device) * 2.0
             - 1
             for index in floats
         }
