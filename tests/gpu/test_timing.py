@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kagent_bench.evaluate.timing.conductor import TimingOutcome
+    from kagent_bench.model.case import Case
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 _PROBE = "import sys, torch; sys.exit(0 if torch.cuda.is_available() else 1)"
@@ -237,6 +238,58 @@ def relu__default_kernel_impl(x):
     return _relu(x)
 """,
 }
+BUSY = """import threading
+import time
+
+_called = [0.0]
+_threads = []
+
+
+def _keep_busy(device):
+    torch.cuda.set_device(device)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        while True:
+            if time.perf_counter() - _called[0] > 4e-4:
+                torch.cuda._sleep({cycles})
+                stream.synchronize()
+            else:
+                time.sleep(5e-5)
+
+
+def relu__default_kernel_impl(x):
+    if not _threads:
+        _threads.append(threading.Thread(target=_keep_busy, args=(x.device,), daemon=True))
+        _threads[0].start()
+    y = _relu(x)
+    _called[0] = time.perf_counter()
+    return y
+"""
+"""A kernel whose thread keeps the device busy while nothing is asked of it: in eager's turns."""
+PERSISTING = """import ctypes
+
+
+class _Window(ctypes.Structure):
+    _fields_ = [
+        ("base", ctypes.c_void_p),
+        ("n_bytes", ctypes.c_size_t),
+        ("hit_ratio", ctypes.c_float),
+        ("hit", ctypes.c_int),
+        ("miss", ctypes.c_int),
+        ("padding", ctypes.c_char * 36),
+    ]
+
+
+def relu__default_kernel_impl(x):
+    driver = ctypes.CDLL("libcuda.so.1")
+    assert driver.cuCtxSetLimit(ctypes.c_int(6), ctypes.c_size_t(32 << 20)) == 0
+    window = _Window(x.data_ptr(), x.numel() * 4, 1.0, 2, 0)
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    assert driver.cuStreamSetAttribute(stream, ctypes.c_int(1), ctypes.byref(window)) == 0
+    return _relu(x)
+"""
+"""A kernel that asks for its input to stay in the last-level cache from call to call."""
+FITS_IN_CACHE = tensor_case("relu.default", [(4 << 20,)], "float32")
 FASTEST, SLOWEST = 0.7, 1.6
 """Between which an honest relu that reads and writes everything once lies, against eager's."""
 
@@ -250,9 +303,20 @@ def session() -> Iterator[Bench]:
         yield started
 
 
-def _time(session: Bench, source: str) -> TimingOutcome:
-    (timed,) = session.times(CASE, _HONEST + source, 1)
+def _time(session: Bench, source: str, case: Case = CASE) -> TimingOutcome:
+    (timed,) = session.times(case, _HONEST + source, 1)
     return timed.outcome
+
+
+def _ratio(session: Bench, source: str, case: Case) -> float:
+    """Return the speedup over eager; 0 for a kernel that is told for what it is."""
+    outcome = _time(session, source, case)
+    if outcome.status:
+        return 0.0
+    assert outcome.timing is not None, outcome.untimed
+    speed = speed_of(outcome.timing)
+    assert speed.ratio is not None
+    return speed.ratio.value
 
 
 @pytest.mark.parametrize("name", CHEATS)
@@ -272,3 +336,16 @@ def test_an_honest_kernel_is_timed(session: Bench, name: str) -> None:
     assert speed.ratio is not None
     assert FASTEST < speed.ratio.value < SLOWEST
     assert "implausible" not in speed.notes
+
+
+@pytest.mark.parametrize("cycles", [100_000, 4_000_000, 20_000_000])
+def test_keeping_the_device_busy_in_eagers_turns_gains_nothing(session: Bench, cycles: int) -> None:
+    """Two processes' kernels do not run at the same time, and a slice of time does not end within a short call."""
+    honest = _ratio(session, HONEST["plain"], FITS_IN_CACHE)
+    assert _ratio(session, BUSY.format(cycles=cycles), FITS_IN_CACHE) < 1.05 * honest
+
+
+def test_lines_that_were_made_to_persist_are_emptied_from_the_cache(session: Bench) -> None:
+    """An input that stays in the cache from call to call would be read at several times the memory's speed."""
+    honest = _ratio(session, HONEST["plain"], FITS_IN_CACHE)
+    assert 0.8 * honest < _ratio(session, PERSISTING, FITS_IN_CACHE) < 1.1 * honest
