@@ -19,6 +19,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, m
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
+from kab_fuser.attention import CALL, written_out
 from kab_fuser.library import computes
 from kab_fuser.narrowing import Narrowing
 from kab_fuser.pooling import WINDOWS
@@ -120,10 +121,15 @@ def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart:
 
 
 class _Functional(TorchFunctionMode):
-    """Has calls that PyTorch itself composes of others, some in place, made of calls that change no tensor."""
+    """Has calls that PyTorch itself composes of others, some in place, made of calls that change no tensor.
+
+    Attention is written out as ``attention`` has it: PyTorch has several ways, of which the plain one suits no kernel.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if isinstance(func, OpOverload) and func.has_kernel_for_dispatch_key(
+        if str(func) == CALL:
+            func = written_out
+        elif isinstance(func, OpOverload) and func.has_kernel_for_dispatch_key(
             torch._C.DispatchKey.CompositeImplicitAutograd  # noqa: SLF001 - its only name
         ):
             func = dispatch_functionalize(func)

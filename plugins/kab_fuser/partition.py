@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kab_baseline.regions.analysis import PERMUTATIONS, RESHAPES, analyse
+from kab_baseline.regions.analysis import VIEWS, analyse
+from kab_baseline.regions.attention import SOFTMAX, find_attention
 from kab_baseline.regions.axes import Unfusable
 from kab_baseline.regions.single import write_single
+from kab_fuser.attention import attention_calls
 from kab_fuser.library import computes
 from kagent_bench.model.case import ITEM_BYTES
 from kagent_bench.model.program import GET_ITEM, Input, Node, NodeRef, Program, references
@@ -34,6 +36,8 @@ class Region:
     """The region by itself: what comes from outside are its arguments, what leaves it its results."""
     single: bool
     """Whether it is one call that only an operator's own kernel can do."""
+    is_attention: bool = False
+    """Whether it is all of an attention."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,12 @@ PRODUCTS = frozenset(
 
 
 def partition(
-    program: Program, origin: Mapping[str, str], opaque: frozenset[str], *, products: bool = True
+    program: Program,
+    origin: Mapping[str, str],
+    opaque: frozenset[str],
+    *,
+    products: bool = True,
+    apart: frozenset[str] = frozenset(),
 ) -> Partition:
     """Return the regions of a program.
 
@@ -78,9 +87,10 @@ def partition(
         program: in finer calls.
         origin: the module's call of each.
         opaque: the module's calls that stay with the library.
-        products: whether regions may have matrix products and convolutions.
+        products: whether regions may have matrix products and convolutions; an attention is one region either way.
+        apart: the module's softmaxes whose attention is not to be one region.
     """
-    return _Partitioner(program, origin, opaque, products=products).run()
+    return _Partitioner(program, origin, opaque, products=products).run(apart)
 
 
 class _Partitioner:
@@ -100,13 +110,37 @@ class _Partitioner:
         self._regions: list[_Growing] = []
         self._decisions: list[str] = []
         self._singles: set[str] = set()
+        self._attentions: list[_Growing] = []
 
-    def run(self) -> Partition:
+    def run(self, apart: frozenset[str]) -> Partition:
+        for names in attention_calls(self._program, self._users):
+            if not {self._origin.get(name, "") for name in names} & (self._opaque | apart):
+                self._claim(names)
         for node in self._program.nodes:
-            self._consider(node)
+            if node.name not in self._region:
+                self._consider(node)
         for region in self._regions:
             self._settle(region)
         return Partition(items=self._ordered(), decisions=tuple(self._decisions))
+
+    def _claim(self, names: tuple[str, ...]) -> None:
+        """Make an attention one region: its scores, larger than all else, never leave the kernel."""
+        calls = [self._nodes[name] for name in names]
+        where = next(node.name for node in calls if node.operator == SOFTMAX)
+        try:
+            find_attention(region_program(self._program, calls, self._users))
+        except Unfusable as error:
+            self._decisions.append(f"the attention of {where} is no region: {error}")
+            return
+        if not self._acyclic(frozenset(names)):
+            self._decisions.append(f"the attention of {where} is no region: a call outside lies between")
+            return
+        region = _Growing(names=list(names))
+        self._attentions.append(region)
+        self._region |= dict.fromkeys(names, region)
+        inside = [name for name in names if any(user in names for user in self._users[name])]
+        saved = 2 * sum(map(self._bytes, inside))
+        self._decisions.append(f"the attention of {where} is one region: saves {saved} bytes of traffic")
 
     def _consider(self, node: Node) -> None:
         if self._origin.get(node.name) in self._opaque:
@@ -118,7 +152,9 @@ class _Partitioner:
         if not is_view and not computes(node.operator) and not _is_plain_copy(node):
             return
         sources = [self._region[name] for name in dict.fromkeys(node.refs()) if name in self._region]
-        regions = list({id(item): item for item in sources}.values())
+        regions = [
+            item for item in {id(item): item for item in sources}.values() if item not in self._attentions
+        ]
         why = ""
         for target in sorted(regions, key=lambda item: -self._place[item.names[-1]]):
             joined = [*target.names, node.name]
@@ -195,7 +231,7 @@ class _Partitioner:
     def _acyclic(self, trial: frozenset[str]) -> bool:
         """Return whether contracting the trial and the other regions leaves an order in which all can run."""
         group: dict[str, object] = {}
-        for region in self._regions:
+        for region in (*self._regions, *self._attentions):
             for name in region.names:
                 group[name] = id(region)
         for name in trial:
@@ -250,6 +286,7 @@ class _Partitioner:
                         calls=tuple(calls),
                         program=region_program(self._program, calls, self._users),
                         single=first in self._singles,
+                        is_attention=self._region.get(first) in self._attentions,
                     )
                 )
             else:
@@ -333,7 +370,7 @@ def _is_view(node: Node) -> bool:
     if node.operator == GET_ITEM:
         return True
     base = node.operator.split(".")[1]
-    return base in RESHAPES | PERMUTATIONS | {"expand"}
+    return base in VIEWS
 
 
 def _is_plain_copy(node: Node) -> bool:

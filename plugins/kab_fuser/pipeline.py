@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kab_baseline.regions.attention import SOFTMAX
+from kab_fuser.attention import CALL
 from kab_fuser.compose import compose
 from kab_fuser.library import computes
 from kab_fuser.lower import Lowered, lower
@@ -32,7 +34,6 @@ MAX_CUTS = 8
 """Times that a module is cut again because calls turned out to stay with the library."""
 CELLS = frozenset(f"aten.{name}_cell.default" for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"))
 """Calls that PyTorch does as products and one kernel for the gates, on every device."""
-ATTENTION = "aten.scaled_dot_product_attention.default"
 NATIVE = "the library has one kernel for all of it, which is faster here"
 
 
@@ -50,6 +51,8 @@ class Pipeline:
     _solver: Solver = field(init=False)
     _judge: Remembering = field(init=False)
     _notes: list[str] = field(default_factory=list)
+    _apart: set[str] = field(default_factory=set)
+    """The module's softmaxes whose attention is not one region."""
 
     def __post_init__(self) -> None:
         """Make the solver of regions."""
@@ -132,9 +135,7 @@ class Pipeline:
             if not cut.sources and leaves and self.options.products == AUTO:
                 self._notes.append("products are kernels: nothing else is to be computed")
                 self._solver.keep_slow = True
-                fused = {
-                    node.name: NATIVE for node in self._module.program.nodes if node.operator == ATTENTION
-                }
+                fused = {node.name: NATIVE for node in self._module.program.nodes if node.operator == CALL}
                 cut = self._solved_cut(fused, products=True)
                 if not cut.sources:
                     cut = self._solved_cut({}, products=True)
@@ -206,10 +207,16 @@ class Pipeline:
         """
         for _ in range(MAX_CUTS):
             lowered = lower(self._module.program, frozenset(opaque), bias_apart=not products)
-            cut = partition(lowered.program, lowered.origin, frozenset(opaque), products=products)
-            before = len(opaque)
+            cut = partition(
+                lowered.program,
+                lowered.origin,
+                frozenset(opaque),
+                products=products,
+                apart=frozenset(self._apart),
+            )
+            before = len(opaque) + len(self._apart)
             in_part = _leave(lowered, cut, opaque, self._module.program)
-            if len(opaque) > before:
+            if len(opaque) + len(self._apart) > before:
                 continue
             signatures = tuple(signature_of(region.program) for region in cut.regions)
             rules = self._rules(lowered)
@@ -221,18 +228,26 @@ class Pipeline:
                 }
                 self._solver.solve(signature, by_place)
                 why = self._solver.failed.get(signature.name)
-                if why is not None:
+                if why is not None and region.is_attention:
+                    self._take_apart(region, lowered, why)
+                elif why is not None:
                     for node in region.calls:
                         owner = lowered.origin.get(node.name, "")
                         if owner and computes(node.operator):
                             opaque.setdefault(owner, why)
-            if len(opaque) == before:
+            if len(opaque) + len(self._apart) == before:
                 sources = tuple(self._solver.kernels[item.name] for item in signatures)
                 eager = {**in_part, **opaque}
                 return Cut(
                     lowered=lowered, partition=cut, signatures=signatures, sources=sources, eager=eager
                 )
         return Cut(lowered=lowered, partition=cut, signatures=(), sources=(), eager=opaque)
+
+    def _take_apart(self, region: Region, lowered: Lowered, why: str) -> None:
+        """Cut an attention without a kernel as if it were none."""
+        softmax = next(node.name for node in region.calls if node.operator == SOFTMAX)
+        self._apart.add(lowered.origin[softmax])
+        self._notes.append(f"the attention of {softmax} is no region: {why}")
 
     def _rules(self, lowered: Lowered) -> dict[str, ValueRule]:
         """Return how the module's own arguments and weights are drawn, also for plain views of them."""

@@ -116,6 +116,21 @@ def test_a_slow_composition_leaves_to_the_library_what_is_one_kernel_there(tmp_p
     assert "1.20 of eager's speed, not 0.70" in str(result.details["reason"])
 
 
+@pytest.mark.parametrize("speed", [0.5, 2.0])
+def test_an_attention_that_the_library_beats_is_cut_like_all_else(tmp_path: Path, speed: float) -> None:
+    """Its products go to the library, while mask and softmax between them stay one kernel."""
+    result = _compose(
+        tmp_path, "attention_mask", lambda source: speed if "attention_kernel" in source else 2.0
+    )
+    source, explained = result.source or "", (tmp_path / "stages" / "explain.txt").read_text()
+    is_slow = speed < 1
+
+    assert is_slow != ("attention_kernel" in source)
+    assert is_slow == ('"matmul"' in source)
+    assert is_slow == ("is no region: its kernel has 0.50 of the library's speed" in explained)
+    assert is_slow == ("softmax_kernel" in source)
+
+
 def test_a_region_that_is_never_solved_stays_with_the_library(tmp_path: Path) -> None:
     """It is declared and called as the module calls it; the rest is composed, and every try is counted."""
     found = read_problem(PROBLEM, ModuleName("pooling_head"))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RESHAPES = frozenset(["view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten"])
 PERMUTATIONS = frozenset(["permute", "transpose", "t"])
+VIEWS = RESHAPES | PERMUTATIONS | {"expand"}
 SAME = frozenset(
     ["clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "convert_element_type", "to"]
 )
@@ -100,8 +101,8 @@ class _Walk:
             raise Unfusable(f"{node.operator} returns what is no tensor")
         if base == GET_ITEM:
             self._take(node)
-        elif base in RESHAPES | PERMUTATIONS | {"expand"}:
-            self._view(node, base)
+        elif base in VIEWS:
+            self._view(node)
         elif base in SAME:
             self._same(node)
         else:
@@ -122,22 +123,12 @@ class _Walk:
         self._axes.layouts[node.name] = self._axes.layouts[f"{source.name}.{index}"]
         self._found.steps.append(Step(node=node))
 
-    def _view(self, node: Node, base: str) -> None:
+    def _view(self, node: Node) -> None:
         source = node.args[0]
         assert isinstance(source, NodeRef)
-        result = self._result(node)
         if source.name not in self._axes.layouts:
             raise Unfusable("an argument is only looked at in another way")
-        layout = self._axes.layouts[source.name]
-        own = self._facts(source.name)
-        if base in RESHAPES:
-            new = self._axes.reshape(source.name, result.shape)
-        elif base == "expand":
-            missing = len(result.shape) - len(own.shape)
-            new = ((),) * missing + layout
-        else:
-            new = tuple(layout[place] for place in _order(node, base, len(own.shape)))
-        self._axes.layouts[node.name] = new
+        self._axes.layouts[node.name] = pushed_on(self._axes, node)
         self._found.steps.append(Step(node=node))
 
     def _same(self, node: Node) -> None:
@@ -242,6 +233,53 @@ class _Walk:
         (result,) = node.results
         assert result is not None
         return result
+
+
+def pushed_on(axes: Axes, node: Node) -> Layout:
+    """Return the layout of a view or copy of a value that has one.
+
+    Raises:
+        Unfusable: its dimensions do not lie on the value's axes.
+    """
+    source, made = node.args[0], node.results[0]
+    assert isinstance(source, NodeRef)
+    assert made is not None
+    base, layout = node.operator.split(".")[1], axes.layouts[source.name]
+    if base in RESHAPES:
+        return axes.reshape(source.name, made.shape)
+    if base == "expand":
+        return ((),) * (len(made.shape) - len(layout)) + layout
+    if base in PERMUTATIONS:
+        return tuple(layout[place] for place in _order(node, base, len(layout)))
+    return layout
+
+
+def pulled_back(axes: Axes, key: str, node: Node, facts: Mapping[str, TensorFacts | None]) -> Layout:
+    """Return the layout of what a view or copy looks at, such that the view has a given one.
+
+    Args:
+        axes: the axes.
+        key: what the view's layout is kept under.
+        node: the view.
+        facts: of all values.
+
+    Raises:
+        Unfusable: there is none.
+    """
+    source = node.args[0]
+    assert isinstance(source, NodeRef)
+    known = facts[source.name]
+    assert known is not None
+    base, layout = node.operator.split(".")[1], axes.layouts[key]
+    if base in RESHAPES:
+        return axes.reshape(key, known.shape)
+    if base == "expand":
+        own = layout[len(layout) - len(known.shape) :]
+        return tuple(() if size == 1 else item for size, item in zip(known.shape, own, strict=True))
+    if base in PERMUTATIONS:
+        order = _order(node, base, len(layout))
+        return tuple(layout[order.index(place)] for place in range(len(layout)))
+    return layout
 
 
 def _virtual(layout: Layout, shape: tuple[int, ...]) -> bool:

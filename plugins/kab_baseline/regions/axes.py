@@ -43,6 +43,10 @@ class Axes:
         """Make the domain from a shape; returns its layout."""
         return self._assign(shape, [])
 
+    def beside(self, size: int) -> Dimension:
+        """Return a dimension whose axis is none of the domain's."""
+        return (self._new(size),) if size > 1 else ()
+
     def _new(self, size: int) -> int:
         name = len(self.sizes)
         self.sizes[name] = size
@@ -76,8 +80,9 @@ class Axes:
                 for dimension in layout
             )
 
-        place = self.order.index(axis)
-        self.order[place : place + 1] = pair
+        if axis in self.order:
+            place = self.order.index(axis)
+            self.order[place : place + 1] = pair
         for group in (self.reduced, self.columns, self.batch):
             if group is not None and axis in group:
                 group.discard(axis)

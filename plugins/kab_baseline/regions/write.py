@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from kab_baseline.assembly import assemble_text
 from kab_baseline.layout import indented, wrap
-from kab_baseline.regions import product_frame, row_frame
+from kab_baseline.regions import attention_frame, product_frame, row_frame
 from kab_baseline.regions.analysis import analyse
+from kab_baseline.regions.attention import find_attention
 from kab_baseline.regions.axes import Unfusable
 from kab_baseline.regions.body import Body
 from kagent_bench.model.program import NodeRef
@@ -22,7 +23,8 @@ _RESERVED = frozenset(
     """
     torch triton tl math struct itertools functools merged layout row column mask start inner batch tile program product left right count
     result shape dims compute n_rows n_columns n_programs row_mask place_batch place_column
-    inside image channel source mean
+    inside image channel source mean query key value place depth largest total scores weights bound shift share
+    batch_shape row_shape column_shape inner_shape depth_shape
     """.split()
 )
 """Names that the kernel or its host function use themselves."""
@@ -41,18 +43,13 @@ def write(program: Program) -> str:
         if 0 in item.facts.shape:
             raise Unfusable("a tensor without elements")
     program = _renamed(program)
-    found = analyse(program)
-    body = Body(found)
-    base = "_".join(
-        dict.fromkeys(_word(node.operator) for node in program.nodes if node.operator != "getitem")
-    )
-    name = f"{base[:60].strip('_')}_kernel"
-    if found.product is None:
-        kernel, layout, lines = row_frame.write_rows(found, body, name)
+    attention = find_attention(program)
+    if attention is not None:
+        kernel, lines = attention_frame.write_attention(attention)
+        layout: list[str] = []
+        places = {attention.result: "out_0"}
     else:
-        kernel, lines = product_frame.write_product(found, body, name)
-        layout = []
-    places = {value: f"out_{index}" for index, value in enumerate(found.outputs)}
+        kernel, layout, lines, places = _analysed(program)
     lines.append(f"return {_returned(program.output, places)}")
     parameters = [item.name for item in (*program.inputs, *program.state)]
     host = "\n".join([*layout, "", "", ""]) if layout else ""
@@ -60,6 +57,22 @@ def write(program: Program) -> str:
     listing = "\n".join(f"    {node.operator} -> {node.name}" for node in program.nodes)
     head = f'"""One kernel for {len(program.nodes)} calls:\n\n{listing}\n"""\n'
     return assemble_text(head, [kernel], host, {})
+
+
+def _analysed(program: Program) -> tuple[str, list[str], list[str], dict[str, str]]:
+    """Return a kernel, the constants and lines of its host function, and what values are called there."""
+    found = analyse(program)
+    body = Body(found)
+    base = "_".join(
+        dict.fromkeys(_word(node.operator) for node in program.nodes if node.operator != "getitem")
+    )
+    name = f"{base[:60].strip('_')}_kernel"
+    places = {value: f"out_{index}" for index, value in enumerate(found.outputs)}
+    if found.product is None:
+        kernel, layout, lines = row_frame.write_rows(found, body, name)
+        return kernel, layout, lines, places
+    kernel, lines = product_frame.write_product(found, body, name)
+    return kernel, [], lines, places
 
 
 def _returned(output: Output, places: dict[str, str]) -> str:
