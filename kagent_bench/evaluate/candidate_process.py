@@ -108,6 +108,9 @@ class Candidate:
             theirs.close()
             os.close(output_end)
         self._channel = mine
+        self._poller = select.poll()
+        for descriptor in (mine.fileno(), self._output, self._pidfd):
+            self._poller.register(descriptor, select.POLLIN)
         self.containment: dict[str, Any] | None = None
 
     def __enter__(self) -> Self:
@@ -157,14 +160,11 @@ class Candidate:
         return self._receive(latest)
 
     def _receive(self, deadline: float) -> dict[str, Any]:
-        poller = select.poll()
-        for descriptor in (self._channel.fileno(), self._output, self._pidfd):
-            poller.register(descriptor, select.POLLIN)
         while True:
             remaining = deadline - time.monotonic()
-            ready = {descriptor for descriptor, _ in poller.poll(max(0.0, remaining) * 1000)}
+            ready = {descriptor for descriptor, _ in self._poller.poll(max(0.0, remaining) * 1000)}
             if self._output in ready and not self._drain():
-                poller.unregister(self._output)
+                self._poller.unregister(self._output)
             if self._channel.fileno() in ready:
                 try:
                     message, descriptors = self._channel.receive(deadline)

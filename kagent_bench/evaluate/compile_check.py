@@ -71,7 +71,7 @@ class LaunchKind:
 
 
 class CompileServer:
-    """The fork server in which Triton compiles, started in the background; shared by all workers.
+    """The fork server in which Triton compiles, started for the first launch; shared by all workers.
 
     Where a machine holds processes in badly a kernel can bring it down; then another one is started, for other kernels.
     """
@@ -85,22 +85,14 @@ class CompileServer:
         self._lost = 0
         self.target = target
 
-    def begin(self) -> None:
-        """Start it if it was not; does not wait."""
-        with self._lock:
-            if self._server is None:
-                self._server = self._start()
-
     def get(self) -> ForkServer:
-        """Return the server when it is ready.
+        """Return the server when it is ready, started at the first use.
 
         Raises:
             HarnessFault: it does not start.
         """
-        self.begin()
         with self._lock:
-            server = self._server
-            assert server is not None
+            server = self._server = self._server or self._start()
             if self._ready:
                 return server
             try:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import socket
 import struct
 import time
 from typing import Any
 
 _LENGTH = struct.Struct("<I")
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 MAX_MESSAGE_BYTES = 16 << 20
 """Bound of one message, far above any header that is sent."""
 SHORTEST_WAIT_S = 0.001
@@ -72,17 +72,13 @@ class Channel:
             Closed: the other side is gone.
             DeadlineExceeded: it does not read, and its buffer is full.
         """
-        data = json.dumps(message, separators=(",", ":")).encode()
-        header = _LENGTH.pack(len(data))
+        data = _ENCODER.encode(message).encode()
+        whole = memoryview(_LENGTH.pack(len(data)) + data)
         try:
-            self._sock.settimeout(
-                None if deadline is None else max(deadline - time.monotonic(), SHORTEST_WAIT_S)
-            )
+            self._wait_until(deadline)
             if descriptors:
-                socket.send_fds(self._sock, [header], list(descriptors))
-                self._sock.sendall(data)
-            else:
-                self._sock.sendall(header + data)
+                whole = whole[socket.send_fds(self._sock, [whole], list(descriptors)) :]
+            self._sock.sendall(whole)
         except TimeoutError as error:
             raise DeadlineExceeded from error
         except OSError as error:
@@ -98,14 +94,13 @@ class Channel:
         """
         descriptors: list[int] = []
         try:
-            header = self._read(_LENGTH.size, deadline, descriptors)
-            (length,) = _LENGTH.unpack(header)
+            (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, descriptors))
             if length > MAX_MESSAGE_BYTES:
                 message = f"message of {length} bytes"
                 raise ProtocolError(message)
             data = self._read(length, deadline, descriptors)
             try:
-                decoded = json.loads(data)
+                decoded = json.loads(str(data, "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise ProtocolError(str(error)) from error
             if not isinstance(decoded, dict):
@@ -118,16 +113,14 @@ class Channel:
         return decoded, tuple(descriptors)
 
     def _read(self, length: int, deadline: float | None, descriptors: list[int]) -> bytes:
-        data = bytearray()
-        while len(data) < length:
-            self._wait(deadline)
+        chunks: list[bytes] = []
+        missing = length
+        while missing:
             try:
-                # MSG_DONTWAIT: the wait above decides how long, also if someone else read first.
-                chunk, received, _, _ = socket.recv_fds(
-                    self._sock, length - len(data), MAX_DESCRIPTORS, socket.MSG_DONTWAIT
-                )
-            except BlockingIOError:
-                continue
+                self._wait_until(deadline)
+                chunk, received, _, _ = socket.recv_fds(self._sock, missing, MAX_DESCRIPTORS)
+            except TimeoutError as error:
+                raise DeadlineExceeded from error
             except OSError as error:
                 raise Closed(str(error)) from error
             descriptors.extend(received)
@@ -137,15 +130,14 @@ class Channel:
             if not chunk:
                 message = "end of stream"
                 raise Closed(message)
-            data += chunk
-        return bytes(data)
+            chunks.append(chunk)
+            missing -= len(chunk)
+        return b"".join(chunks)
 
-    def _wait(self, deadline: float | None) -> None:
-        if self._sock.fileno() < 0:
-            message = "this end was closed"
-            raise Closed(message)
-        remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
-        poller = select.poll()
-        poller.register(self._sock, select.POLLIN)
-        if not poller.poll(None if remaining is None else remaining * 1000):
-            raise DeadlineExceeded
+    def _wait_until(self, deadline: float | None) -> None:
+        """Have the next call of the socket wait for the other side until the deadline.
+
+        The socket then waits by itself, also where someone else took what there was to read.
+        """
+        left = None if deadline is None else max(deadline - time.monotonic(), SHORTEST_WAIT_S)
+        self._sock.settimeout(left)

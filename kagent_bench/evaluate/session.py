@@ -164,8 +164,6 @@ class Session:
             strict=evaluate.policy == "strict",
             unjudgeable=self.ability.unjudgeable() if self.ability else {},
         )
-        if self._compile_server is not None:
-            self._compile_server.begin()
         made = Supervisor(oracle, self._server, judge_settings, self._compile_server)
         with self._lock:
             return self._supervisors.setdefault(worker, made)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch.utils.flop_counter import flop_registry
-
 from kagent_bench.model.case import ITEM_BYTES, Case, TensorSpec, Value
 from kagent_bench.model.names import OperatorName
 
@@ -69,6 +67,8 @@ def work_of(case: Case, semantics: Semantics, outputs: Sequence[torch.Tensor], f
 
 def count_flops(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
     """Return the floating point operations of a call by torch's counters: products, convolutions, attention."""
+    from torch.utils.flop_counter import flop_registry  # imports triton, for those only who time
+
     counter = flop_registry.get(getattr(operator, "overloadpacket", operator))
     if counter is None:
         return 0
