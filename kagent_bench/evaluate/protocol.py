@@ -20,6 +20,7 @@ MAX_MESSAGE_BYTES = 16 << 20
 """Bound of one message, far above any header that is sent."""
 SHORTEST_WAIT_S = 0.001
 """A timeout of zero would mean not to wait at all, also where there is room."""
+_CHUNK_BYTES = 1 << 18
 MAX_DESCRIPTORS = 8
 """Bound of descriptors in one message."""
 
@@ -79,10 +80,8 @@ class Channel:
             if descriptors:
                 whole = whole[socket.send_fds(self._sock, [whole], list(descriptors)) :]
             self._sock.sendall(whole)
-        except TimeoutError as error:
-            raise DeadlineExceeded from error
         except OSError as error:
-            raise Closed(str(error)) from error
+            raise _ours(error) from error
 
     def receive(self, deadline: float | None = None) -> tuple[dict[str, Any], tuple[int, ...]]:
         """Return the next message and its descriptors, which the caller owns.
@@ -94,11 +93,11 @@ class Channel:
         """
         descriptors: list[int] = []
         try:
-            (length,) = _LENGTH.unpack(self._read(_LENGTH.size, deadline, descriptors))
+            length = self._read_header(deadline, descriptors)
             if length > MAX_MESSAGE_BYTES:
                 message = f"message of {length} bytes"
                 raise ProtocolError(message)
-            data = self._read(length, deadline, descriptors)
+            data = self._read_body(length, deadline)
             try:
                 decoded = json.loads(str(data, "utf-8"))
             except (ValueError, RecursionError) as error:
@@ -106,32 +105,36 @@ class Channel:
             if not isinstance(decoded, dict):
                 message = "a message is a JSON object"
                 raise ProtocolError(message)
-        except BaseException:
+        except BaseException as error:
             for descriptor in descriptors:
                 os.close(descriptor)
+            if isinstance(error, OSError):
+                raise _ours(error) from error
             raise
         return decoded, tuple(descriptors)
 
-    def _read(self, length: int, deadline: float | None, descriptors: list[int]) -> bytes:
-        chunks: list[bytes] = []
-        missing = length
-        while missing:
-            try:
-                self._wait_until(deadline)
-                chunk, received, _, _ = socket.recv_fds(self._sock, missing, MAX_DESCRIPTORS)
-            except TimeoutError as error:
-                raise DeadlineExceeded from error
-            except OSError as error:
-                raise Closed(str(error)) from error
+    def _read_header(self, deadline: float | None, descriptors: list[int]) -> int:
+        """Return the length of the message that follows; what descriptors it has travel with its first byte."""
+        data = b""
+        while len(data) < _LENGTH.size:
+            self._wait_until(deadline)
+            chunk, received, _, _ = socket.recv_fds(self._sock, _LENGTH.size - len(data), MAX_DESCRIPTORS)
             descriptors.extend(received)
             if len(descriptors) > MAX_DESCRIPTORS:
                 message = f"more than {MAX_DESCRIPTORS} descriptors"
                 raise ProtocolError(message)
-            if not chunk:
-                message = "end of stream"
-                raise Closed(message)
-            chunks.append(chunk)
-            missing -= len(chunk)
+            data += _some(chunk)
+        (length,) = _LENGTH.unpack(data)
+        return int(length)
+
+    def _read_body(self, length: int, deadline: float | None) -> bytes:
+        """Return so many bytes; the system closes descriptors that come with them."""
+        chunks: list[bytes] = []
+        while length:
+            self._wait_until(deadline)
+            chunk = self._sock.recv(min(length, _CHUNK_BYTES))
+            chunks.append(_some(chunk))
+            length -= len(chunk)
         return b"".join(chunks)
 
     def _wait_until(self, deadline: float | None) -> None:
@@ -141,3 +144,16 @@ class Channel:
         """
         left = None if deadline is None else max(deadline - time.monotonic(), SHORTEST_WAIT_S)
         self._sock.settimeout(left)
+
+
+def _ours(error: OSError) -> DeadlineExceeded | Closed:
+    """Return this module's own exception for one of a socket."""
+    return DeadlineExceeded() if isinstance(error, TimeoutError) else Closed(str(error))
+
+
+def _some(chunk: bytes) -> bytes:
+    """Return what was read, unless it is the end of the stream."""
+    if not chunk:
+        message = "end of stream"
+        raise Closed(message)
+    return chunk
