@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
-from kagent_bench.evaluate.processes import close_quietly
+from kagent_bench.evaluate.processes import close_quietly, ended_within
 from kagent_bench.evaluate.protocol import Channel, Closed, DeadlineExceeded, ProtocolError
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Candidate:
 
     def _raise_death(self) -> None:
         # A closed channel may come a moment before the end of the process.
-        if not _ended_within(self._pidfd, KILL_GRACE_S):
+        if not ended_within(self._pidfd, KILL_GRACE_S):
             self.kill()
             raise Died("closed_channel", "closed its channel to the harness and went on")
         self._drain()
@@ -232,7 +232,7 @@ class Candidate:
     def _reap(self) -> int:
         if self._status is None:
             # Waited for here, because the server serves one request at a time, also those of other workers.
-            _ended_within(self._pidfd, KILL_GRACE_S)
+            ended_within(self._pidfd, KILL_GRACE_S)
             self._status = self._server.reap(self._pid)
         return self._status
 
@@ -243,9 +243,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"SIG{number}"
-
-
-def _ended_within(pidfd: int, seconds: float) -> bool:
-    poller = select.poll()
-    poller.register(pidfd, select.POLLIN)
-    return bool(poller.poll(seconds * 1000))

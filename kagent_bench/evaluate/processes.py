@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,35 +29,126 @@ class HelperLost(Exception):
     """A helper process died or did not answer in time."""
 
 
-class Helper:
-    """A Python module running in its own process, answering requests on a channel."""
+class Nursery:
+    """Processes that have imported what helpers need, and that helpers are forked from; started at the first need."""
 
-    def __init__(
-        self, module: str, *arguments: str, interpreter: bool, own_environment: dict[str, str]
-    ) -> None:
-        """Start ``python -m module`` with the channel's descriptor and further arguments; does not wait for it."""
-        self._printed: list[str] = []
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+    MODULE = "kagent_bench.evaluate.nursery"
+
+    def __init__(self, imports: str, own_environment: dict[str, str]) -> None:
+        """Take the module that is imported before any helper is forked, and this process's environment."""
+        self._imports = imports
+        self._environment = trusted_environment(own_environment, interpreter=False)
+        self._lock = threading.Lock()
+        self._log: _Log | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+
+    def begin(self) -> None:
+        """Start it, if it was not; does not wait."""
+        with self._lock:
+            self._begin()
+
+    def _begin(self) -> Channel:
+        if self._channel is not None:
+            return self._channel
+        self._log = _Log()
         mine, theirs = Channel.pair()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno()), *arguments],
+                [sys.executable, "-m", self.MODULE, str(theirs.fileno()), self._imports],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                env=trusted_environment(own_environment, interpreter=interpreter),
+                stdout=self._log.file,
+                stderr=self._log.file,
+                env=self._environment,
                 start_new_session=True,
             )
         finally:
             theirs.close()
-        self.module = module
         self._channel = mine
+        return mine
 
-    @property
-    def pid(self) -> int:
-        """Process id."""
-        return self._process.pid
+    def fork(self, request: dict[str, Any], descriptors: tuple[int, ...]) -> int:
+        """Fork a helper; returns its pidfd, which the caller owns.
+
+        Raises:
+            HarnessFault: it cannot be started.
+        """
+        with self._lock:
+            channel = self._begin()
+            try:
+                channel.send(request, descriptors)
+                return channel.receive(time.monotonic() + START_S)[1][0]
+            except (Closed, DeadlineExceeded, ProtocolError) as error:
+                said = self._stop()
+                message = f"{request['module']} did not start: {said}"
+                raise HarnessFault(
+                    message, hint="run kab doctor; are torch and triton installed and working?"
+                ) from error
+
+    def stop(self) -> None:
+        """End it; helpers that it forked go on."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> str:
+        """End it; returns what it said last."""
+        if self._process is None or self._channel is None or self._log is None:
+            return ""
+        self._channel.close()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process, self._channel = None, None
+        self._log.close()
+        return self._log.tail()
+
+
+class _Log:
+    """What a process printed, also after the file is closed."""
+
+    def __init__(self) -> None:
+        """Open an empty file."""
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._printed: list[str] = []
+
+    def tail(self, lines: int = 3) -> str:
+        """Return the last lines."""
+        if not self.file.closed:
+            self.file.seek(0)
+            self._printed = self.file.read().decode(errors="replace").strip().splitlines()
+        return " | ".join(self._printed[-lines:]) or "it printed nothing"
+
+    def close(self) -> None:
+        """Close the file, keep what it says."""
+        self.tail()
+        self.file.close()
+
+
+class Helper:
+    """A Python module running in its own process, answering requests on a channel."""
+
+    def __init__(self, nursery: Nursery, module: str, *arguments: str, interpreter: bool) -> None:
+        """Have a module's ``main`` called in a fork of a nursery, with the channel's descriptor and arguments.
+
+        Raises:
+            HarnessFault: the nursery does not start.
+        """
+        self.module = module
+        self._log = _Log()
+        self._channel, theirs = Channel.pair()
+        self._pidfd = -1
+        request = {"module": module, "arguments": arguments, "interpret": str(int(interpreter))}
+        try:
+            self._pidfd = nursery.fork(request, (theirs.fileno(), self._log.file.fileno()))
+        except BaseException:
+            self._channel.close()
+            self._log.close()
+            raise
+        finally:
+            theirs.close()
 
     def request(
         self, message: dict[str, Any], descriptors: tuple[int, ...] = (), *, timeout_s: float
@@ -85,44 +178,41 @@ class Helper:
             self.stop()
             raise HelperLost(f"{self.module} did not start: {self.log_tail()}") from error
 
-    def log_tail(self, lines: int = 3) -> str:
+    def log_tail(self) -> str:
         """Return the last lines that the process printed, also after it was stopped."""
-        if not self._log.closed:
-            self._log.seek(0)
-            self._printed = self._log.read().decode(errors="replace").strip().splitlines()
-        return " | ".join(self._printed[-lines:]) or "it printed nothing"
+        return self._log.tail()
 
     def stop(self) -> None:
-        """Close the channel and end the process."""
+        """Close the channel and end the process; safe to call twice."""
         self._channel.close()
-        try:
-            self._process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self.log_tail()
+        if self._pidfd < 0:
+            return
+        if not ended_within(self._pidfd, STOP_S):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            ended_within(self._pidfd, STOP_S)
+        os.close(self._pidfd)
+        self._pidfd = -1
         self._log.close()
 
 
 class Oracle:
     """The trusted process of one worker; restarted if a reference brings it down."""
 
-    MODULE = "kagent_bench.evaluate.oracle"
+    MODULE = "kagent_bench.evaluate.oracle.__main__"
 
-    def __init__(
-        self, hello: dict[str, Any], own_environment: dict[str, str], *, case_timeout_s: float
-    ) -> None:
+    def __init__(self, hello: dict[str, Any], nursery: Nursery, *, case_timeout_s: float) -> None:
         """Start it; ``hello`` is the first request, with seed, device, limits, rounds and policy."""
         self.hello = hello
         """First request; changed before ``greet`` to change the settings."""
-        self._own_environment = own_environment
+        self._nursery = nursery
         self._case_timeout_s = case_timeout_s
         self._helper = self._start()
         self.machine: dict[str, Any] | None = None
 
     def _start(self) -> Helper:
         # Only torch.compile as a baseline uses Triton here, and there it is to compile.
-        return Helper(self.MODULE, interpreter=False, own_environment=self._own_environment)
+        return Helper(self._nursery, self.MODULE, interpreter=False)
 
     def greet(self) -> dict[str, Any]:
         """Send the settings and return the machine's description.
@@ -163,14 +253,15 @@ class ForkServer:
 
     MODULE = "kagent_bench.evaluate.candidate.server"
 
-    def __init__(self, own_environment: dict[str, str], *, interpreter: bool) -> None:
+    IMPORTS = "torch"
+    """What its nursery imports: not triton, which works in another way where it is to interpret."""
+
+    def __init__(self, nursery: Nursery, *, interpreter: bool) -> None:
         """Start it; ``wait_ready`` before the first fork."""
         self.interpreter = interpreter
         self.folder = Path(tempfile.mkdtemp(prefix="kab-candidates-"))
         """Where each candidate gets a folder of its own; it ends with the server, whatever ends that."""
-        self._helper = Helper(
-            self.MODULE, str(self.folder), interpreter=interpreter, own_environment=own_environment
-        )
+        self._helper = Helper(nursery, self.MODULE, str(self.folder), interpreter=interpreter)
         self._lock = threading.Lock()
         self.versions: dict[str, str] = {}
 
@@ -224,6 +315,13 @@ class ForkServer:
 def looks_like_gpu_machine() -> bool:
     """Guess without torch whether kernels will be compiled; the oracle's answer decides."""
     return any(Path(path).exists() for path in ("/dev/nvidia0", "/dev/kfd", "/dev/dri/renderD128"))
+
+
+def ended_within(pidfd: int, seconds: float) -> bool:
+    """Wait until a process has ended; return whether it has."""
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    return bool(poller.poll(seconds * 1000))
 
 
 def close_quietly(*descriptors: int) -> None:

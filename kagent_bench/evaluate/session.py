@@ -13,7 +13,7 @@ from kagent_bench.config.environment import cache_root, process_environment
 from kagent_bench.errors import UsageError
 from kagent_bench.evaluate.candidate_process import CandidateLimits
 from kagent_bench.evaluate.compile_check import CompileServer
-from kagent_bench.evaluate.processes import ForkServer, Oracle, looks_like_gpu_machine
+from kagent_bench.evaluate.processes import ForkServer, Nursery, Oracle, looks_like_gpu_machine
 from kagent_bench.evaluate.self_test.ability import Ability, examine
 from kagent_bench.evaluate.supervisor import JudgeSettings, Supervisor
 from kagent_bench.evaluate.timing.conductor import TimingSettings
@@ -53,7 +53,9 @@ class Session:
         self._secret_paths = [*secret_paths, cache_root()]
         self._seed = secrets.token_bytes(32)
         self._times = times
-        self._environment = process_environment()
+        environment = process_environment()
+        self._oracle_nursery = Nursery(Oracle.MODULE, environment)
+        self._server_nursery = Nursery(ForkServer.IMPORTS, environment)
         self._oracles: dict[int, Oracle] = {}
         self._supervisors: dict[int, Supervisor] = {}
         self._lock = threading.Lock()
@@ -75,7 +77,8 @@ class Session:
         try:
             wants_cpu = self._settings.evaluate.device == "cpu"
             guess = wants_cpu or not looks_like_gpu_machine()
-            self._server = ForkServer(self._environment, interpreter=guess)
+            self._oracle_nursery.begin()
+            self._server = ForkServer(self._server_nursery, interpreter=guess)
             if "all" in self._devices:
                 self._devices = ("auto",)
             self.machine = self.oracle(0).machine or {}
@@ -83,7 +86,7 @@ class Session:
                 self._devices = tuple(self.machine["devices"])
             if self.machine["interpreter"] is not guess:
                 self._server.stop()
-                self._server = ForkServer(self._environment, interpreter=not guess)
+                self._server = ForkServer(self._server_nursery, interpreter=not guess)
             self._server.wait_ready()
             self.machine["versions"] |= self._server.versions
             self.ability = examine(self.supervisor(0))
@@ -91,7 +94,7 @@ class Session:
             target = self._settings.evaluate.compile_target
             if self.machine["interpreter"] and target != "none":
                 self._compile_server = CompileServer(
-                    lambda: ForkServer(self._environment, interpreter=False), target
+                    lambda: ForkServer(self._server_nursery, interpreter=False), target
                 )
         except BaseException:
             self.close()
@@ -107,8 +110,10 @@ class Session:
     def close(self) -> None:
         """Stop the helpers, all at once; safe to call twice."""
         helpers = [self._server, self._compile_server, *self._oracles.values()]
-        with ThreadPoolExecutor(len(helpers)) as pool:
-            for stopped in [pool.submit(helper.stop) for helper in helpers if helper is not None]:
+        nurseries = (self._oracle_nursery, self._server_nursery)
+        stops = [item.stop for item in (*helpers, *nurseries) if item is not None]
+        with ThreadPoolExecutor(len(stops)) as pool:
+            for stopped in [pool.submit(stop) for stop in stops]:
                 stopped.result()
 
     def reseed(self, seed: bytes) -> None:
@@ -209,7 +214,7 @@ class Session:
             "baselines": list(evaluate.baseline),
             "interpreter_elements": evaluate.interpreter_elements,
         }
-        oracle = Oracle(hello, self._environment, case_timeout_s=REFERENCE_TIMEOUT_S)
+        oracle = Oracle(hello, self._oracle_nursery, case_timeout_s=REFERENCE_TIMEOUT_S)
         with self._lock:
             self._oracles[worker] = oracle
         oracle.greet()

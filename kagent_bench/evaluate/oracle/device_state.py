@@ -58,17 +58,21 @@ def _handle(pynvml: Any, device: torch.device) -> Any:
 
 
 def _is_ours(pid: int) -> bool:
-    """Return whether a process descends from this process's parent, the supervisor.
+    """Return whether a process descends from the supervisor, the parent of this process's nursery.
 
     A process in another namespace has a number that means nothing here; it is counted as ours if it is not seen.
     """
-    ours = os.getppid()
-    while pid > 1:
-        if pid == ours:
-            return True
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 - procfs, read as it is
-                pid = int(file.read().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            return True
+    try:
+        ours = _parent(os.getppid())
+        while pid > 1:
+            if pid == ours:
+                return True
+            pid = _parent(pid)
+    except (OSError, ValueError, IndexError):
+        return True
     return False
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 - procfs, read as it is
+        return int(file.read().rpartition(")")[2].split()[1])

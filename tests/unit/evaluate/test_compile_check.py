@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from kagent_bench.evaluate import compile_check
 from kagent_bench.evaluate.candidate_process import CandidateLimits
 from kagent_bench.evaluate.compile_check import CompileCheck, CompileServer, LaunchKind, Outcome
-from kagent_bench.evaluate.processes import ForkServer
+from kagent_bench.evaluate.processes import ForkServer, Nursery
 from kagent_bench.model.identity import source_digest
 from kagent_bench.model.kernel import Kernel
 from kagent_bench.model.names import OperatorName
@@ -112,9 +113,10 @@ def test_the_number_of_checks_is_bounded() -> None:
 def test_a_server_that_is_lost_is_replaced_a_few_times() -> None:
     """A kernel that brings it down costs the others nothing; what goes on doing so is given up."""
     started: list[ForkServer] = []
+    nursery = Nursery(ForkServer.IMPORTS, dict(os.environ))
 
     def start() -> ForkServer:
-        started.append(ForkServer({}, interpreter=False))
+        started.append(ForkServer(nursery, interpreter=False))
         started[-1].stop()  # as a kernel would, before it is ready
         return started[-1]
 
@@ -126,6 +128,7 @@ def test_a_server_that_is_lost_is_replaced_a_few_times() -> None:
         check.close()
         assert ("", True) == (found.fault, bool(found.unknown))
     server.stop()
+    nursery.stop()
     assert 1 + compile_check.MAX_LOST_SERVERS == len(started)
 
 
