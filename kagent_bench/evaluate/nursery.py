@@ -32,14 +32,16 @@ def main() -> None:
     channel = Channel.from_descriptor(int(sys.argv[1]))
     for module in sys.argv[2:]:
         importlib.import_module(module)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for helpers here: their pidfd tells
+    signal.signal(
+        signal.SIGCHLD, signal.SIG_IGN
+    )  # a helper's end is told by its pidfd; it leaves nothing to wait for
     gc.collect()
     gc.freeze()
     while True:
         try:
             request, descriptors = channel.receive()
         except Closed:
-            return
+            os._exit(0)  # nothing here needs to be put in order
         pid = os.fork()
         if not pid:
             channel.close()

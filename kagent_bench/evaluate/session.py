@@ -108,13 +108,13 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Stop the helpers, all at once; safe to call twice."""
+        """Stop the helpers, all at once, then what they were forked from; safe to call twice."""
         helpers = [self._server, self._compile_server, *self._oracles.values()]
-        nurseries = (self._oracle_nursery, self._server_nursery)
-        stops = [item.stop for item in (*helpers, *nurseries) if item is not None]
-        with ThreadPoolExecutor(len(stops)) as pool:
-            for stopped in [pool.submit(stop) for stop in stops]:
+        with ThreadPoolExecutor(len(helpers)) as pool:
+            for stopped in [pool.submit(helper.stop) for helper in helpers if helper is not None]:
                 stopped.result()
+        for nursery in (self._oracle_nursery, self._server_nursery):
+            nursery.stop()
 
     def reseed(self, seed: bytes) -> None:
         """Draw inputs from this secret from now on; call it before work is handed out."""
