@@ -39,8 +39,12 @@ DEVICE_FAULT = "device_fault"
 """What a candidate calls a fault after which its device is lost to it."""
 MAX_RESTARTS = 2
 """New processes that a kernel gets after crashes and hangs."""
-INTERPRETER_LIMITS = ("not supported in interpreter mode", "0 active drivers", "libdevice is not supported")
-"""What Triton says where its interpreter, and not the kernel, is at its end."""
+INTERPRETER_LIMITS = re.compile(
+    r"not supported in interpreter mode|0 active drivers|not compiled with CUDA|NVIDIA driver|No CUDA GPUs"
+    r"|\bis_cuda\b|(?i:cuda (device|gpu|input|tensor)|(expects?|needs?|on|only|requires?) (an? )?(cuda|gpu)\b)"
+)
+"""What Triton says where its interpreter, and not the kernel, is at its end; what torch, and a kernel that insists on a
+GPU, say where there is none."""
 MAX_DETAIL_CHARACTERS = 4000
 """Bound of what is kept of a candidate's words for one case."""
 MAX_CALL_NAMES = 50
@@ -366,13 +370,11 @@ class Supervisor:
     def _failed(self, message: Mapping[str, Any], first_call_s: float | None = None) -> _Ended:
         """Return how a case ends that the candidate itself reports as failed; it is trusted with no more than that.
 
-        Words that Triton has for the interpreter's limits can be forged. They are a reason of their own, with
+        Words for the interpreter's limits, and for a GPU that is missing, can be forged. They are a reason of their own, with
         which no operator becomes ``correct``.
         """
         reason, detail = str(message.get("reason")), str(message.get("detail", ""))
-        if (self._oracle.machine or {}).get("interpreter") and any(
-            limit in detail for limit in INTERPRETER_LIMITS
-        ):
+        if (self._oracle.machine or {}).get("interpreter") and INTERPRETER_LIMITS.search(detail):
             text = f"Triton's interpreter cannot run this: {detail}"
             return _Ended(
                 status=CaseStatus.NOT_JUDGED,

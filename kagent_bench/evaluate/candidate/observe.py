@@ -20,7 +20,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.candidate.guards import Guards
 from kagent_bench.evaluate.candidate.provenance import Provenance, storages_of
-from kagent_bench.evaluate.candidate.python_operators import is_written_in_python, run_its_kernel
+from kagent_bench.evaluate.candidate.python_operators import (
+    is_composite,
+    is_written_in_python,
+    run_its_kernel,
+)
 from kagent_bench.evaluate.candidate.signatures import launch_kind
 
 if TYPE_CHECKING:
@@ -54,6 +58,8 @@ _FRESH = _UNINITIALISED - {"resize_"} | frozenset(
 )
 """What returns memory of its own, which gets a guard band."""
 _ALLOCATES = _FRESH | _UNINITIALISED
+GIVEN = "numbers that Python made of the inputs"
+"""What is told of results that were computed out of sight and then given to torch."""
 UNSEEN = "memory that no kernel and no seen call wrote"
 """What is told of bytes that were computed out of sight."""
 _ONE_NUMBER = "aten._local_scalar_dense.default"
@@ -165,6 +171,11 @@ class Observer:
         if written is not None:
             self.provenance.settle([*written, *storages_of([result])])
 
+    def given(self, tensor: Any) -> None:
+        """Note a tensor that Python's numbers or bytes were made into."""
+        if self.calling and self.host_only and self.provenance.given(storages_of([tensor])):
+            self.library(GIVEN)
+
     def _note_replaced(self, snapshot: Snapshot | None) -> None:
         name = "" if snapshot is None else snapshot.replaced()
         if name:
@@ -250,10 +261,15 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if is_written_in_python(func):
             with self:
                 return run_its_kernel(func, args, named)
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **named)
         OBSERVER.call(str(func))
         written = OBSERVER.before(func, [*args, *named.values()])
         result = func(*args, **named)
         name = func.overloadpacket.__name__
+        if name == "lift_fresh":
+            OBSERVER.given(result)
         if name in _ALLOCATES and isinstance(result, torch.Tensor) and _may_be_written(result):
             if name in _FRESH:
                 OBSERVER.fresh(result)
@@ -316,6 +332,7 @@ def _settle_results(owner: Any, name: str) -> None:
         result = original(*args, **kwargs)
         if OBSERVER.calling:
             OBSERVER.provenance.settle(storages_of([result]))
+            OBSERVER.given(result)
         return result
 
     setattr(owner, name, noted)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 HELD_BYTES = 256 << 20
 """Memory that is watched at a time; a process that uses more is not watched."""
+SMALLEST_NUMBER_BYTES = 4
+"""Bytes of a number; of shorter ones there may be more."""
+MANY_NUMBERS = 64
+"""Numbers that may differ from call to call, as addresses and seeds do; more of them are results."""
 _array: Any = np.asarray
 _checksum = zlib.crc32
 _storages: Any = torch.UntypedStorage
@@ -49,9 +53,19 @@ class Provenance:
         self._inputs: list[int] = []
         """Identities of those that somebody else writes between calls."""
         self._watching = True
+        self._given: set[int] = set()
+        """Checksums of the numbers that Python gave in calls on these inputs."""
+        self._first = True
+        """Whether there was no call on these inputs before."""
+        self._other_numbers = 0
+        """Elements of numbers that were not given in the calls before."""
 
     def begin(self, inputs: Sequence[torch.UntypedStorage]) -> None:
         """Take a call's inputs as seen, and forget those of the call before."""
+        self._first = not inputs or self._inputs != [storage._cdata for storage in inputs]  # noqa: SLF001 - as below
+        self._other_numbers = 0
+        if self._first:
+            self._given.clear()
         for identity in self._inputs:
             self._forget(identity)
         self._inputs = [storage._cdata for storage in inputs]  # noqa: SLF001 - the identity of a storage
@@ -66,6 +80,18 @@ class Provenance:
             known = self._seen.get(identity)
             weak = _weak_reference(storage) if known is None else known[0]
             self._seen[identity] = (weak, self._checksum(storage))
+
+    def given(self, storages: Iterable[torch.UntypedStorage]) -> bool:
+        """Note tensors that Python's numbers or bytes were made into; return whether they follow from the inputs' values.
+
+        Tables follow from shapes: they are the same, or kept, when a call comes again with other values.
+        """
+        for storage in storages:
+            checksum = self._checksum(storage)
+            if not self._first and checksum not in self._given:
+                self._other_numbers += storage.nbytes() // SMALLEST_NUMBER_BYTES
+            self._given.add(checksum)
+        return self._other_numbers > MANY_NUMBERS
 
     def settle_all(self) -> None:
         """Take everything as seen, as after a launch, which may write anywhere."""

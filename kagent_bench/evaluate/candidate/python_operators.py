@@ -1,7 +1,8 @@
-"""Operators that are written in Python, such as those that a kernel file registers to wrap its launches.
+"""Operators that are made of others: those that a kernel file registers to wrap its launches, and torch's composite ones.
 
 What one of them does is seen as it is done: the dispatch mode stays on while its kernel runs. That it was called says
-nothing, neither against a kernel nor for it.
+nothing, neither against a kernel nor for it. torch takes its own apart before a mode sees them, but not in inference
+mode, nor in an operator that a kernel file registered.
 """
 
 from __future__ import annotations
@@ -28,6 +29,14 @@ def is_written_in_python(function: torch._ops.OpOverload) -> bool:
     """Return whether an operator was defined in Python, by a kernel file or by torch itself."""
     name = function._schema.name  # noqa: SLF001 - torch has no public way to it
     return name in torch.library._defs and name not in _COMPILED  # noqa: SLF001 - as above
+
+
+@cache
+def is_composite(function: torch._ops.OpOverload) -> bool:
+    """Return whether an operator is nothing but calls of others, such as ``contiguous`` and ``broadcast_tensors``."""
+    schema = function._schema  # noqa: SLF001 - torch has no public way to it
+    name = f"{schema.name}.{schema.overload_name}".removesuffix(".")
+    return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")  # noqa: SLF001 - as above
 
 
 def run_its_kernel(function: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -1,8 +1,8 @@
 """Hooks into Triton, set once in the fork server: launches are counted, autotuning works without a driver.
 
-Known limits of the interpreter (checked with Triton 3.7 to 3.9): bfloat16 arithmetic works on raw bit patterns, and
-``@triton.autotune`` asks for a driver. The former is noted, so that a wrong value is not blamed on the kernel; the
-latter is answered with the first configuration.
+Known limits of the interpreter (checked with Triton 3.7 to 3.9): bfloat16 arithmetic works on raw bit patterns,
+``@triton.autotune`` asks for a driver, and libdevice has no functions. The first is noted, so that a wrong value is not
+blamed on the kernel; the second is answered with the first configuration, the third by ``libdevice``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import triton
 
+from kagent_bench.evaluate.candidate import libdevice
 from kagent_bench.evaluate.candidate.observe import OBSERVER
 
 _LANGUAGE = (triton.language, triton.language.core)
@@ -27,6 +28,7 @@ def install(*, interpreter: bool) -> None:
         _count_interpreted_launches()
         _note_bf16_arithmetic()
         _patch_language_once_a_launch()
+        libdevice.install()
         # Equal times for every configuration: the first one wins, and no driver is asked.
         autotune_without_driver(lambda *_args, **_kwargs: [0.0, 0.0, 0.0])
     else:

@@ -1,4 +1,4 @@
-"""Which cases a kernel is replayed on to see whether its launches matter."""
+"""Which cases a kernel is replayed on, and which failures are none of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kagent_bench.evaluate.supervisor import _Ended, _is_proof
+from kagent_bench.evaluate.supervisor import INTERPRETER_LIMITS, _Ended, _is_proof
 from kagent_bench.model.verdict import CaseStatus
 from tests.unit.evaluate.oracle.conftest import CaseWriter
 
@@ -30,3 +30,26 @@ def test_few_elements_prove_nothing(shape: tuple[int, ...], *, expected: bool) -
 def test_a_case_without_launches_or_told_by_no_control_proves_nothing(tally: dict[str, object]) -> None:
     """Only a strong case whose kernels were launched says that launches matter."""
     assert not _is_proof(relu(100), _Ended(status=CaseStatus.PASSED, tally=tally))
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "NotImplementedError: libdevice.norm4d is not supported in interpreter mode",
+        "RuntimeError: 0 active drivers ([]). There should only be one.",
+        "AssertionError: Torch not compiled with CUDA enabled",
+        "RuntimeError: Found no NVIDIA driver on your system.",
+        "ValueError: Expected a cuda device, but got: cpu",
+        "AssertionError: \n  line 7, in entry: assert x.is_cuda",
+        "ValueError: this kernel needs a GPU",
+    ],
+)
+def test_limits_are_told(detail: str) -> None:
+    """Nobody can say here whether such a kernel is right."""
+    assert INTERPRETER_LIMITS.search(detail)
+
+
+@pytest.mark.parametrize("detail", ["TypeError: in _run_cuda: 'NoneType'", "ValueError: a shape of four", ""])
+def test_other_failures_are_the_kernels_own(detail: str) -> None:
+    """A name with CUDA in it says nothing."""
+    assert not INTERPRETER_LIMITS.search(detail)

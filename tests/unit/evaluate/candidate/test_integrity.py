@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import triton.language as tl
+from triton.runtime import interpreter
 
 from kagent_bench.evaluate.candidate.integrity import TORCH, TRITON, Snapshot
 
@@ -25,6 +27,32 @@ def test_a_replaced_function_is_told(monkeypatch: pytest.MonkeyPatch, owner: obj
     assert "" == before.replaced()
     monkeypatch.setattr(owner, name, partial(foreign, 1))
     assert name == before.replaced()
+
+
+def test_what_the_interpreter_computes_with_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's functions, a module that another stands in for, and a method that only one object has."""
+    before = Snapshot(TRITON)
+    for owner, name in (
+        (np, "exp"),
+        (interpreter, "_interpreter"),
+        (interpreter.interpreter_builder, "create_fabs"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, foreign)
+            assert name == before.replaced()
+    assert "" == before.replaced()
+
+
+def test_claiming_to_be_of_a_library_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function's file counts, not the module that it says it is of."""
+    before = Snapshot(TRITON)
+
+    def claims() -> None:
+        """Do nothing."""
+
+    claims.__module__ = "triton.language"
+    monkeypatch.setattr(tl, "load", claims)
+    assert "load" == before.replaced()
 
 
 def test_what_is_added_is_no_replacement(monkeypatch: pytest.MonkeyPatch) -> None:

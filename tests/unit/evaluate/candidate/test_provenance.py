@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import pytest
 import torch
 
-from kagent_bench.evaluate.candidate.observe import OBSERVER, UNSEEN, Watch
+from kagent_bench.evaluate.candidate.observe import GIVEN, OBSERVER, UNSEEN, Watch
 from kagent_bench.evaluate.candidate.provenance import Provenance, storages_of
 
 
@@ -100,3 +101,39 @@ def test_nothing_is_kept_alive() -> None:
     del x
     assert not provenance.changed()
     assert {} == provenance._seen
+
+
+N_NUMBERS = 200
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: torch.tensor([2 * i for i in range(x.numel())]), False),
+        (lambda x: torch.tensor([float(x[0])] * 20), False),
+        (lambda x: torch.tensor([float(x[0])] * N_NUMBERS), True),
+        (lambda x: torch.from_numpy(x.numpy() + 1), True),
+    ],
+)
+def test_numbers_that_follow_from_the_inputs_are_told(
+    make: Callable[[torch.Tensor], torch.Tensor], *, expected: bool
+) -> None:
+    """Tables are the same when a call comes again with other values; many other numbers are results."""
+    x = torch.rand(N_NUMBERS)
+    storages = storages_of([x])
+    for first in (True, False):
+        OBSERVER.reset(0)
+        x.uniform_()
+        with Watch(), OBSERVER.kernel_call(storages):  # type: ignore[no-untyped-call]
+            make(x)
+        assert (expected and not first) == (GIVEN in OBSERVER.calls)
+
+
+def test_other_inputs_may_come_with_other_numbers() -> None:
+    """A table of another case is no result of the case before."""
+    for n in (100, 200):
+        x = torch.rand(n)
+        OBSERVER.reset(0)
+        with Watch(), OBSERVER.kernel_call(storages_of([x])):  # type: ignore[no-untyped-call]
+            torch.tensor(list(range(n)))
+        assert GIVEN not in OBSERVER.calls
