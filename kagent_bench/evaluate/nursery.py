@@ -7,10 +7,10 @@ memory says nothing about an oracle's.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
-import signal
 import sys
 
 from kagent_bench.evaluate.protocol import Channel, Closed
@@ -19,7 +19,6 @@ from kagent_bench.evaluate.protocol import Channel, Closed
 def _become(request: dict[str, str | list[str]], channel: int, log: int) -> None:
     """Turn this fork into a helper, up to its first own step."""
     os.setsid()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
@@ -27,21 +26,27 @@ def _become(request: dict[str, str | list[str]], channel: int, log: int) -> None
     sys.argv = [str(request["module"]), str(channel), *request["arguments"]]
 
 
+def _reap() -> None:
+    """Take leave of helpers that have ended, so that their processor time counts; a pidfd tells others of their end."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 def main() -> None:
     """Serve the channel whose descriptor is the first argument; the others are modules to import before."""
     channel = Channel.from_descriptor(int(sys.argv[1]))
     for module in sys.argv[2:]:
         importlib.import_module(module)
-    signal.signal(
-        signal.SIGCHLD, signal.SIG_IGN
-    )  # a helper's end is told by its pidfd; it leaves nothing to wait for
     gc.collect()
     gc.freeze()
     while True:
         try:
             request, descriptors = channel.receive()
         except Closed:
+            _reap()
             os._exit(0)  # nothing here needs to be put in order
+        _reap()
         pid = os.fork()
         if not pid:
             channel.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import time
@@ -29,6 +30,8 @@ def main():
         except Closed:
             time.sleep(100 if sys.argv[2] == "deaf" else 0)
             return
+        while request["do"] == "work" and time.process_time() < 0.5:
+            pass
         if request["do"] == "fall":
             sys.exit("fallen")
         facts = {"imported": "probe_import" in sys.modules, "interpret": os.environ["TRITON_INTERPRET"]}
@@ -52,7 +55,9 @@ def _ask(helper: Helper) -> dict[str, object]:
 
 
 def _is_gone(pid: object) -> bool:
-    return not Path(f"/proc/{pid}").exists()
+    """Return whether a process has ended; its parent may not have taken leave of it yet."""
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 @pytest.mark.parametrize("interpreter", [True, False])
@@ -80,6 +85,17 @@ def test_a_nursery_that_was_killed_is_replaced(nursery: Nursery) -> None:
     assert _ask(first)["imported"]
     first.stop()
     second.stop()
+
+
+def test_the_time_of_helpers_counts(nursery: Nursery) -> None:
+    """Who waits for all children, as a benchmark does, sees what they took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    helper = Helper(nursery, "probe_helper", "", interpreter=False)
+    helper.request({"do": "work"}, timeout_s=20)
+    helper.stop()
+    nursery.stop()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert 0.5 <= after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_a_helper_that_does_not_end_by_itself_is_killed(nursery: Nursery) -> None:
