@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.errors import InputError, UnknownName, UsageError
 from kagent_bench.model.progress import Silent
-from kagent_bench.model.verdict import FINE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -53,7 +52,7 @@ class RunResult:
 
 def all_fine(summary: RunSummary) -> bool:
     """Return whether every selected operator is correct, or lawfully skipped or not judged."""
-    return bool(summary.operators) and all(item.verdict in FINE for item in summary.operators)
+    return bool(summary.operators) and all(item.fine for item in summary.operators)
 
 
 def choose(resolved: ResolvedSettings, catalog: Catalog, progress: Progress = _SILENT) -> Selection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kagent_bench.model.json_values import json_value
 from kagent_bench.model.record import SCHEMA_VERSION, CaseRecord
-from kagent_bench.model.verdict import FINE, OperatorVerdict
+from kagent_bench.model.verdict import FINE, INTERRUPTED, OperatorVerdict
 
 if TYPE_CHECKING:
     from kagent_bench.model.spending import Spending
@@ -65,7 +65,7 @@ class OperatorSummary:
     @property
     def fine(self) -> bool:
         """Whether this operator leaves the exit code at 0."""
-        return self.verdict in FINE
+        return self.verdict in FINE and self.reason != INTERRUPTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,8 @@ class OperatorVerdict(str, Enum):
         return self.value
 
 
+INTERRUPTED = "interrupted"
+"""Reason of a case that the run did not come to: it says nothing about the kernel."""
 CLAIMED_LIMIT = "interpreter_limit"
 """Reason of a case that was not judged because the kernel itself raised what Triton raises at its limits."""
 
@@ -82,31 +84,32 @@ def operator_verdict(cases: Iterable[JudgedCase], *, has_kernel: bool) -> tuple[
     ``correct`` asks that every judged case passed and that no control output passes all of them: one strong case
     is enough, and so are two of which one fails zeros and the other ones (as for ``any``, whose every single
     result is one or the other). A case that was not judged on the kernel's own word leaves the operator not judged,
-    or a kernel could choose its cases.
+    or a kernel could choose its cases; so does one that an interrupted run did not come to.
     """
+    cases = list(cases)
     if not has_kernel:
         return OperatorVerdict.MISSING, "no_kernel"
+    known = [case for case in cases if (case.status, case.reason) != (CaseStatus.NOT_RUN, INTERRUPTED)]
     first: dict[CaseStatus, str] = {}
-    survivors: frozenset[str] | None = None
-    claimed = False
-    for case in cases:
+    for case in known:
         first.setdefault(case.status, case.reason)
-        claimed |= case.status is CaseStatus.NOT_JUDGED and case.reason == CLAIMED_LIMIT
-        if case.status is CaseStatus.PASSED:
-            survivors = case.survivors if survivors is None else survivors & case.survivors
     for status, verdict in _BY_SEVERITY:
         if status in first:
             return verdict, first[status]
-    if claimed:
-        return OperatorVerdict.NOT_JUDGED, CLAIMED_LIMIT
-    if survivors is not None and not survivors:
-        return OperatorVerdict.CORRECT, ""
+    reasons = {case.reason for case in cases if case.status in _WITHOUT_RESULT}
+    for reason in (INTERRUPTED, CLAIMED_LIMIT):
+        if reason in reasons:
+            return OperatorVerdict.NOT_JUDGED, reason
+    survivors = [case.survivors for case in known if case.status is CaseStatus.PASSED]
     if survivors:
-        return OperatorVerdict.NOT_JUDGED, "weak"
+        weak = frozenset.intersection(*survivors)
+        return (OperatorVerdict.NOT_JUDGED, "weak") if weak else (OperatorVerdict.CORRECT, "")
     if CaseStatus.NOT_JUDGED in first:
         return OperatorVerdict.NOT_JUDGED, first[CaseStatus.NOT_JUDGED]
     return OperatorVerdict.SKIPPED, first.get(CaseStatus.SKIPPED, "no_cases")
 
+
+_WITHOUT_RESULT = (CaseStatus.NOT_RUN, CaseStatus.NOT_JUDGED)
 
 _BY_SEVERITY = (
     (CaseStatus.CRASHED, OperatorVerdict.CRASHED),

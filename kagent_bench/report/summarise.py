@@ -9,7 +9,7 @@ from kagent_bench.model.names import parse_name
 from kagent_bench.model.record import CaseRecord
 from kagent_bench.model.spending import Spending
 from kagent_bench.model.summary import OperatorSummary, RunSummary
-from kagent_bench.model.verdict import CaseStatus, OperatorVerdict, operator_verdict
+from kagent_bench.model.verdict import INTERRUPTED, CaseStatus, OperatorVerdict, operator_verdict
 from kagent_bench.report.backendbench import operator_result
 from kagent_bench.report.scores import scores
 from kagent_bench.report.speed import IMPLAUSIBLE, speed_of
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kagent_bench.report.speed import Speed
     from kagent_bench.stores.run_file import RunFile, SelectedCase, SelectedOperator
 
-INTERRUPTED = "interrupted"
-"""Reason of a case that the run did not come to."""
 NO_KERNEL = "no_kernel"
 """Reason of a case whose operator has no kernel."""
 FILTERED = "filtered"
@@ -39,7 +37,7 @@ _STATUS_OF = {
     OperatorVerdict.TIMEOUT: (CaseStatus.TIMEOUT,),
     OperatorVerdict.REJECTED: (CaseStatus.REJECTED,),
     OperatorVerdict.INCORRECT: (CaseStatus.FAILED, CaseStatus.NOT_RUN),
-    OperatorVerdict.NOT_JUDGED: (CaseStatus.NOT_JUDGED,),
+    OperatorVerdict.NOT_JUDGED: (CaseStatus.NOT_JUDGED, CaseStatus.NOT_RUN),
     OperatorVerdict.SKIPPED: (CaseStatus.SKIPPED,),
 }
 """Statuses that lead to a verdict, the one that decides first."""

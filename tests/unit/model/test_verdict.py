@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kagent_bench.model.verdict import CaseStatus, JudgedCase, OperatorVerdict, operator_verdict
+from kagent_bench.model.verdict import (
+    INTERRUPTED,
+    CaseStatus,
+    JudgedCase,
+    OperatorVerdict,
+    operator_verdict,
+)
 
 PASSED = JudgedCase(status=CaseStatus.PASSED, reason="")
 
@@ -48,6 +54,20 @@ def test_the_most_severe_status_decides(statuses: tuple[CaseStatus, ...], expect
     """The verdict is the first that applies, in order of severity."""
     verdict, _ = operator_verdict([case(status) for status in statuses], has_kernel=True)
     assert expected == verdict.value
+
+
+def test_what_a_run_did_not_come_to_is_no_fault_of_the_kernel() -> None:
+    """An operator with an interrupted case is neither right nor wrong, unless another case was wrong."""
+    interrupted = case(CaseStatus.NOT_RUN, INTERRUPTED)
+    assert operator_verdict([PASSED, interrupted], has_kernel=True) == (
+        OperatorVerdict.NOT_JUDGED,
+        INTERRUPTED,
+    )
+    gave_up = case(CaseStatus.NOT_RUN, "after_crash")
+    assert operator_verdict([interrupted, gave_up], has_kernel=True) == (
+        OperatorVerdict.INCORRECT,
+        "after_crash",
+    )
 
 
 def test_the_reason_is_that_of_the_first_case_of_the_deciding_status() -> None:

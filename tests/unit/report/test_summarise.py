@@ -127,7 +127,8 @@ def test_a_case_without_a_record_is_not_run(tmp_path: Path, state: RunState) -> 
     """An operator whose cases were not all judged is not correct, whatever the run says of itself."""
     summary = summarise(stored(tmp_path, {OP: [PASSED]}, n_cases=3, state=state))
     verdict, reason, _ = only(summary)
-    assert (OperatorVerdict.INCORRECT, "interrupted") == (verdict, reason)
+    assert (OperatorVerdict.NOT_JUDGED, "interrupted") == (verdict, reason)
+    assert not summary.operators[0].fine
     assert 2 == summary.scores["statuses"]["not_run"]
     assert ("unfinished: 2 of 3 selected cases have no result",) == summary.warnings
 
