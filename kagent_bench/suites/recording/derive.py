@@ -166,11 +166,12 @@ BOUNDARIES = {"bucketize": "boundaries", "searchsorted": "sorted_sequence"}
 OWN_VALUES: dict[str, dict[str, Rule]] = {
     "all": {"own_values": partial(reductions.few, of=0)},
     "any": {"own_values": partial(reductions.few, of=1), "cancelling": reductions.cancelling},
+    "copysign": {"own_values": values.negative_zero},
     "cumprod": {"own_values": reductions.near_one},
     "prod": {"own_values": reductions.near_one},
     **{name: {"own_values": reductions.far_from_zero} for name in ("std", "std_mean", "var", "var_mean")},
 }
-"""Reductions that are only seen to be right on values of a kind."""
+"""Operators that are only seen to be right on values of a kind."""
 
 REDUCE_EVERYTHING = frozenset(
     {"all", "any", "argmax", "argmin", "max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
@@ -221,10 +222,10 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
             "ignored": partial(products.ignored, factors=factors),
             "scalars": values.scalars,
         }
-    if is_elementwise(operator):
-        return POINTWISE
-    parameters = {argument.name for argument in operator._schema.arguments}  # noqa: SLF001
     base = name.base.removesuffix("_")
+    if is_elementwise(operator):
+        return {**POINTWISE, **OWN_VALUES.get(base, {})}
+    parameters = {argument.name for argument in operator._schema.arguments}  # noqa: SLF001
     if "keepdim" in parameters or base in KEEP_SHAPE | REDUCE_EVERYTHING:
         return {**ALONG_DIMENSIONS, **OWN_VALUES.get(base, {})}
     if base.startswith(UNCHECKED_SIZES):
@@ -252,9 +253,10 @@ def _indexing(base: str) -> dict[str, Rule]:
         return {"places": partial(indexing.rows, once=once)}
     if base in indexing.LOOKUPS:
         return {"places": indexing.lookups}
-    if base == "take":
-        return {"places": indexing.taken}
-    return {}
+    alone = {"embedding_dense_backward": indexing.summed, "put": indexing.put, "take": indexing.taken}.get(
+        base
+    )
+    return {} if alone is None else {"places": alone}
 
 
 def _drafts(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ALONG = frozenset(["gather", "scatter", "scatter_add", "scatter_reduce"])
 """Operators whose index has as many dimensions as the first tensor."""
 
-ROWS = frozenset(["index_add", "index_copy", "index_fill", "index_select"])
+ROWS = frozenset(["index_add", "index_copy", "index_fill", "index_reduce", "index_select"])
 """Operators whose index is a vector of places along one dimension."""
 
 LOOKUPS = frozenset(["embedding"])
@@ -117,6 +117,41 @@ def lookups(template: Template) -> Iterator[Template]:
                 indices: New(shape=shape, stride=stride, dtype=dtype, rule=rule),
             }
         )
+
+
+def summed(template: Template) -> Iterator[Template]:
+    """Gradients of the rows that were looked up, in tables of several shapes, most rows more than once or never."""
+    indices = template.slot("indices")
+    if indices is None:
+        return
+    for number, (table, shape) in enumerate(TABLES):
+        grown = (*shape, table[1])
+        tensors = {
+            template.tensors[0][0]: New(shape=grown, stride=_turned(grown) if number % 2 else None),
+            indices: New(shape=shape, rule=IntegerValues(low=0, high=table[0] - 1)),
+        }
+        changed = template.with_tensors(tensors).with_value("num_weights", table[0])
+        yield changed.with_value("padding_idx", -1)
+        yield changed.with_value("padding_idx", 1).with_value("scale_grad_by_freq", number % 2 == 0)
+
+
+def put(template: Template) -> Iterator[Template]:
+    """Elements for places of the first tensor as if it were flat, each place once, or added up."""
+    index, source = template.slot("index"), template.slot("source")
+    if index is None or source is None:
+        return
+    for number, (table, shape) in enumerate(TABLES):
+        numel, places = prod(table), prod(shape)
+        if 0 < places <= numel:
+            once = LiteralValues(data=_each_once(numel, (places,), 0, number))
+            tensors = {
+                template.tensors[0][0]: New(shape=table, stride=_turned(table) if number % 2 else None),
+                index: New(shape=shape, rule=once),
+                source: New(shape=shape),
+            }
+            yield template.with_tensors(tensors).with_value("accumulate", value=False)
+            tensors[index] = New(shape=shape, rule=IntegerValues(low=-numel, high=numel - 1))
+            yield template.with_tensors(tensors).with_value("accumulate", value=True)
 
 
 def taken(template: Template) -> Iterator[Template]:

@@ -67,6 +67,8 @@ INDEXED: tuple[tuple[Shape, tuple[Index, ...], Shape], ...] = (
     ((3, 4, 5), (((2, 2), (0, 2, -2, 0), "int64"),), (2, 2, 4, 5)),
     ((300,), (((3,), (299, -300, 150), "int64"),), (3,)),
     ((9, 2), (((4,), (8, 1, -9, 3), "int32"),), (4, 2)),
+    ((1031,), (((521,), tuple(37 * place % 1031 for place in range(521)), "int64"),), (521,)),
+    ((67, 19), (((65,), tuple(29 * place % 67 for place in range(65)), "int64"),), (65, 19)),
 )
 """Shapes of a tensor, the indices into it (shape, elements, dtype), and the shape of what they select."""
 

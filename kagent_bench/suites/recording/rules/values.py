@@ -97,6 +97,12 @@ def scalars(template: Template) -> Iterator[Template]:
                 yield template.with_value(name, value)
 
 
+def negative_zero(template: Template) -> Iterator[Template]:
+    """A negative zero, where the sign is all that counts of a number."""
+    for name in template.numbers:
+        yield template.with_value(name, -0.0)
+
+
 def mixed_dtypes(template: Template) -> Iterator[Template]:
     """The second tensor, then the first, in other dtypes, with and without dimensions."""
     if len(template.tensors) == 1:

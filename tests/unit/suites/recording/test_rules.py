@@ -84,6 +84,17 @@ def _last_row_missing(table: torch.Tensor, indices: torch.Tensor, *_: Any) -> An
     return torch.nn.functional.embedding(indices.clamp(max=4), table)
 
 
+def _rows_of_a_block(x: torch.Tensor, dim: int, *rest: Any, **options: Any) -> Any:
+    result = torch.index_reduce(x, dim, *rest, **options)
+    return torch.cat([result[:256], x[256:]]) if x.dim() == 1 else result
+
+
+def _columns_of_a_block(gradient: torch.Tensor, *rest: Any) -> Any:
+    result = ATEN.embedding_dense_backward(gradient, *rest)
+    result[:, 1024:] = 0
+    return result
+
+
 def _from_the_start(x: torch.Tensor, index: torch.Tensor) -> Any:
     return torch.take(x, index.clamp(min=0))
 
@@ -243,6 +254,30 @@ FAULTS = (
     ),
     Fault(
         rule="places", operator=ATEN.take.default, args=(_random(5, 3), torch.tensor([0, 4])), kernel=_from_the_start
+    ),
+    Fault(
+        rule="places",
+        operator=ATEN.index_reduce.default,
+        args=(_random(5, 3), 0, torch.tensor([0, 4]), _random(2, 3), "amax"),
+        kernel=_rows_of_a_block,
+    ),
+    Fault(
+        rule="places",
+        operator=ATEN.put.default,
+        args=(_random(5, 3), torch.tensor([0, 4]), _random(2)),
+        kernel=lambda x, *rest: torch.cat([torch.put(x, *rest).flatten()[:1024], x.flatten()[1024:]]).view(x.shape),
+    ),
+    Fault(
+        rule="places",
+        operator=ATEN.embedding_dense_backward.default,
+        args=(_random(2, 3), torch.tensor([0, 4]), 5, -1, False),
+        kernel=_columns_of_a_block,
+    ),
+    Fault(
+        rule="own_values",
+        operator=ATEN.copysign.Scalar,
+        args=(_random(5, 3), -2.0),
+        kernel=lambda x, sign: torch.copysign(x, -1.0 if sign < 0 else 1.0),
     ),
     Fault(rule="mixed_dtypes", operator=ATEN.cat.default, args=(_PAIR, 0), kernel=_no_promotion),
     Fault(rule="sizes", operator=ATEN.cat.default, args=(_PAIR, 0), kernel=_two_only),
