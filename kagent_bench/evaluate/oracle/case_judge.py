@@ -11,6 +11,7 @@ import torch
 from kagent_bench.evaluate import arena as arena_module
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import contract, inputs, reference, returned
+from kagent_bench.evaluate.oracle.compare import backendbench_agrees
 from kagent_bench.evaluate.oracle.controls import controls_for
 from kagent_bench.evaluate.oracle.finding import Finding
 from kagent_bench.evaluate.oracle.module_work import ModuleWork, module_work
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from kagent_bench.evaluate.oracle.semantics import Semantics
     from kagent_bench.evaluate.oracle.targets import Target
     from kagent_bench.model.case import Case, TensorSpec
-
-BACKENDBENCH_TOLERANCE = 1e-2
-"""Relative and absolute tolerance of BackendBench for every dtype."""
 
 
 class CaseJudge:
@@ -71,7 +69,7 @@ class CaseJudge:
         self._settings = settings
         self._targets = Targets(case, operator, semantics, settings)
         self._maker = RoundMaker(case, kind, operator, semantics, settings)
-        self._argument_names = _argument_names(operator)
+        self._argument_names = contract.argument_names(operator)
         self._names = contract.storage_names(case, self._argument_names)
         self._writable = contract.written_storages(case, semantics, self._argument_names)
         self._undeclared: frozenset[int] = frozenset()
@@ -107,7 +105,7 @@ class CaseJudge:
         except reference.ReferenceFailed as error:
             return Finding(status=CaseStatus.NOT_JUDGED, reason="reference_raises", detail=str(error))
         except (MemoryError, RuntimeError) as error:
-            if not _out_of_memory(error):
+            if not reference.out_of_memory(error):
                 raise
             return Finding(status=CaseStatus.SKIPPED, reason="too_large", detail=str(error).splitlines()[0])
         output_bytes = sum(leaf.numel() * leaf.element_size() for leaf in self._round.eager.leaves)
@@ -273,7 +271,7 @@ class CaseJudge:
         for comparison in comparisons:
             self.tally.add(comparison)
         agrees = all(
-            _backendbench_agrees(tensor, target.expected.eager)
+            backendbench_agrees(tensor, target.expected.eager)
             for target, tensor in zip(targets, actual, strict=True)
         )
         self.tally.backendbench_passed = agrees and self.tally.backendbench_passed is not False
@@ -327,26 +325,10 @@ class CaseJudge:
         return select_the_same(self._case, self._round.storages, got, expected, self._argument_names)
 
     def _check_surroundings(self, after: bytes | bytearray) -> Finding | None:
-        """Check that a written storage changed only where its argument looks."""
         assert self.layout is not None
-        for storage in self._writable:
-            region = self.layout.regions[storage]
-            if not region.n_bytes:
-                continue
-            place = slice(region.offset, region.offset + region.n_bytes)
-            touched = torch.zeros(self._case.storages[storage].numel, dtype=torch.bool)
-            for _, spec in contract.named_tensors(self._case, self._argument_names):
-                if spec.storage == storage:
-                    torch.as_strided(touched, spec.shape, spec.stride, spec.offset).fill_(value=True)
-            old, new = (
-                torch.frombuffer(bytearray(data[place]), dtype=torch.uint8) for data in (self._before, after)
-            )
-            item = region.n_bytes // max(1, self._case.storages[storage].numel)
-            changed = (old != new).view(-1, item).any(dim=1)
-            if bool((changed & ~touched).any()):
-                detail = f"{self._names[storage]}: elements between those that it looks at were overwritten"
-                return Finding(status=CaseStatus.FAILED, reason="out_of_bounds_write", detail=detail)
-        return None
+        return contract.check_surroundings(
+            self._before, after, self.layout, self._case, self._argument_names, self._writable
+        )
 
     def _check_repeat(self, actual: list[torch.Tensor]) -> Finding | None:
         assert self._round is not None
@@ -364,9 +346,9 @@ class CaseJudge:
             return None
         computed = library_calls(self.tally.calls, self._semantics)
         if self._work is not None:
-            computed = self._work.undeclared(computed, _counts(reply))
+            computed = self._work.undeclared(computed, returned.counts(reply))
         elif not computed:
-            computed = recorded_compute(_recorded(reply))
+            computed = recorded_compute(returned.recorded(reply))
         if computed:
             detail = "let the library compute: " + ", ".join(computed)
             return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
@@ -451,27 +433,6 @@ class CaseJudge:
         return sum(leaf.numel() * leaf.element_size() for leaf in current.eager.leaves)
 
 
-def _argument_names(operator: Callable[..., Any]) -> Sequence[str]:
-    if isinstance(operator, ProgramRun):
-        return operator.argument_names
-    schema = getattr(operator, "_schema", None)
-    return [] if schema is None else [argument.name for argument in schema.arguments]
-
-
-def _counts(reply: dict[str, Any]) -> dict[str, int]:
-    """Return how often the candidate says it made each library call in this round."""
-    counts = reply.get("counts")
-    if not isinstance(counts, dict):
-        return {}
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
-
-
-def _recorded(reply: dict[str, Any]) -> list[str]:
-    """Return the operators that torch itself recorded in the candidate's process, if it was asked to."""
-    names = reply.get("recorded")
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-
-
 def _output_name(index: int, total: int) -> str:
     return "the output" if total == 1 else f"output {index}"
 
@@ -479,16 +440,3 @@ def _output_name(index: int, total: int) -> str:
 def _only_nan(leaves: Sequence[torch.Tensor]) -> bool:
     floats = [leaf for leaf in leaves if leaf.numel() and (leaf.is_floating_point() or leaf.is_complex())]
     return bool(floats) and all(bool(torch.isnan(leaf).all()) for leaf in floats)
-
-
-def _backendbench_agrees(actual: torch.Tensor, eager: torch.Tensor) -> bool:
-    """Return BackendBench's verdict: the element rule of ``torch.testing.assert_close`` at its tolerance."""
-    if torch.equal(actual, eager):
-        return True
-    limits = {"rtol": BACKENDBENCH_TOLERANCE, "atol": BACKENDBENCH_TOLERANCE}
-    return bool(torch.isclose(actual, eager, equal_nan=True, **limits).all())
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    text = str(error)
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text

@@ -29,6 +29,8 @@ EAGER_FACTOR = 2.0
 """How many times eager's own error at an element is forgiven."""
 EAGER_CAP = 0.01
 """Share of the reference up to which that factor applies."""
+BACKENDBENCH_TOLERANCE = 1e-2
+"""Relative and absolute tolerance of BackendBench for every dtype."""
 _UNREPRESENTABLE = {
     torch.float64: torch.finfo(torch.float64).tiny,
     torch.complex128: torch.finfo(torch.float64).tiny,
@@ -176,6 +178,14 @@ def compare(
 ) -> Comparison:
     """Compare one output with eager's and with the float64 result; see ``Expected`` for the arguments."""
     return Expected(eager, exact, limits=limits, magnitude=magnitude).compare(actual)
+
+
+def backendbench_agrees(actual: torch.Tensor, eager: torch.Tensor) -> bool:
+    """Return BackendBench's verdict: the element rule of ``torch.testing.assert_close`` at its tolerance."""
+    if torch.equal(actual, eager):
+        return True
+    limits = {"rtol": BACKENDBENCH_TOLERANCE, "atol": BACKENDBENCH_TOLERANCE}
+    return bool(torch.isclose(actual, eager, equal_nan=True, **limits).all())
 
 
 def _same(actual: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle.finding import Finding
 from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.verdict import CaseStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kagent_bench.evaluate.arena import Layout
     from kagent_bench.evaluate.oracle.reference import Outcome
@@ -142,6 +143,34 @@ def check_unchanged(
     return None
 
 
+def check_surroundings(
+    before: bytes | bytearray,
+    after: bytes | bytearray,
+    layout: Layout,
+    case: Case,
+    argument_names: Sequence[str],
+    writable: frozenset[int],
+) -> Finding | None:
+    """Check that a written storage changed only where its arguments look."""
+    names = storage_names(case, argument_names)
+    for storage in writable:
+        region = layout.regions[storage]
+        if not region.n_bytes:
+            continue
+        place = slice(region.offset, region.offset + region.n_bytes)
+        touched = torch.zeros(case.storages[storage].numel, dtype=torch.bool)
+        for _, spec in named_tensors(case, argument_names):
+            if spec.storage == storage:
+                torch.as_strided(touched, spec.shape, spec.stride, spec.offset).fill_(value=True)
+        old, new = (torch.frombuffer(bytearray(data[place]), dtype=torch.uint8) for data in (before, after))
+        item = region.n_bytes // max(1, case.storages[storage].numel)
+        changed = (old != new).view(-1, item).any(dim=1)
+        if bool((changed & ~touched).any()):
+            detail = f"{names[storage]}: elements between those that it looks at were overwritten"
+            return _failed("out_of_bounds_write", detail)
+    return None
+
+
 def written_storages(case: Case, semantics: Semantics, argument_names: Sequence[str]) -> frozenset[int]:
     """Return the storages that the schema allows to be written."""
     return frozenset(
@@ -149,6 +178,14 @@ def written_storages(case: Case, semantics: Semantics, argument_names: Sequence[
         for name, tensor in named_tensors(case, argument_names)
         if name.partition("[")[0] in semantics.mutated
     )
+
+
+def argument_names(operator: Callable[..., Any]) -> Sequence[str]:
+    """Return the names of an operator's or a module's parameters, as far as they are known."""
+    if isinstance(operator, ProgramRun):
+        return operator.argument_names
+    schema = getattr(operator, "_schema", None)
+    return [] if schema is None else [argument.name for argument in schema.arguments]
 
 
 def storage_names(case: Case, argument_names: Sequence[str]) -> tuple[str, ...]:

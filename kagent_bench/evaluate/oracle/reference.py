@@ -77,10 +77,16 @@ def run(
     except MemoryError:
         raise
     except Exception as error:
-        if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+        if out_of_memory(error):
             raise MemoryError(str(error)) from error
         raise ReferenceFailed(f"{type(error).__name__}: {error}") from error
     return Outcome(value=value, leaves=tuple(tensors_in(value)), storages=private)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory is used up."""
+    text = str(error)
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in text
 
 
 def build(value: Value, storages: Sequence[torch.Tensor], device: torch.device, *, wide: bool) -> Any:

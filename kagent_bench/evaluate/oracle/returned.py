@@ -1,4 +1,4 @@
-"""What a candidate says it returned, read with suspicion: every number is checked before memory is touched."""
+"""What a candidate says it returned and did, read with suspicion: numbers are checked before memory is touched."""
 
 from __future__ import annotations
 
@@ -142,3 +142,17 @@ def _sizes(values: object) -> tuple[int, ...]:
     if not isinstance(values, list) or len(values) > MAX_DIMENSIONS:
         raise ValueError(values)
     return tuple(_size(value) for value in values)
+
+
+def counts(reply: dict[str, Any]) -> dict[str, int]:
+    """Return how often the candidate says it made each library call in this round."""
+    said = reply.get("counts")
+    if not isinstance(said, dict):
+        return {}
+    return {name: count for name, count in said.items() if isinstance(count, int)}
+
+
+def recorded(reply: dict[str, Any]) -> list[str]:
+    """Return the operators that torch itself recorded in the candidate's process, if it was asked to."""
+    names = reply.get("recorded")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

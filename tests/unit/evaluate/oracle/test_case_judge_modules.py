@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from kagent_bench.evaluate.modules.interpret import ProgramRun
-from kagent_bench.evaluate.oracle.case_judge import _argument_names, _counts
+from kagent_bench.evaluate.oracle import returned
+from kagent_bench.evaluate.oracle.contract import argument_names
 from kagent_bench.model.program import Input, Node, NodeRef, Program, TensorFacts
 
 FACTS = TensorFacts(dtype="float32", shape=(4,), stride=(1,))
@@ -22,8 +23,8 @@ def test_arguments_have_the_names_of_the_module_or_of_the_schema() -> None:
         nodes=(node,),
         output=NodeRef(name="out"),
     )
-    assert ["given"] == list(_argument_names(ProgramRun(program)))
-    assert ["self"] == list(_argument_names(torch.ops.aten.relu.default))
+    assert ["given"] == list(argument_names(ProgramRun(program)))
+    assert ["self"] == list(argument_names(torch.ops.aten.relu.default))
 
 
 @pytest.mark.parametrize(
@@ -39,4 +40,4 @@ def test_counts_of_calls_are_what_a_candidate_says_as_far_as_it_makes_sense(
     said: dict[str, object], counts: dict[str, int]
 ) -> None:
     """It may say anything."""
-    assert counts == _counts(said)
+    assert counts == returned.counts(said)

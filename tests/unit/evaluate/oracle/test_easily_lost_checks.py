@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from kagent_bench.evaluate.oracle.case_judge import CaseJudge, _out_of_memory
+from kagent_bench.evaluate.oracle.case_judge import CaseJudge
 from kagent_bench.evaluate.oracle.compare import compare
 from kagent_bench.evaluate.oracle.contract import check_structure
+from kagent_bench.evaluate.oracle.reference import out_of_memory
 from kagent_bench.evaluate.oracle.semantics import overload, semantics_of
 from kagent_bench.evaluate.tolerance import tolerance_table
 
@@ -69,7 +70,7 @@ def test_a_complex_infinity_is_not_finite(part: complex) -> None:
 )
 def test_a_lack_of_memory_is_told_from_other_errors(error: Exception, *, expected: bool) -> None:
     """A case that does not fit is skipped; any other error of the oracle's is its own fault."""
-    assert expected == _out_of_memory(error)
+    assert expected == out_of_memory(error)
 
 
 def _statistics(write: CaseWriter, name: str) -> Case:
