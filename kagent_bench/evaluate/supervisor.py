@@ -13,14 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.evaluate.candidate_process import Candidate, CandidateLimits, Died, TimedOut
+from kagent_bench.evaluate.case_end import Ended, is_proof, record_of
 from kagent_bench.evaluate.compile_check import CompileCheck, LaunchKind
 from kagent_bench.evaluate.module_job import for_candidate, for_oracle
 from kagent_bench.evaluate.processes import HelperLost, close_quietly
 from kagent_bench.evaluate.timing.conductor import Conductor
 from kagent_bench.evaluate.timing.device_lock import device_lock
-from kagent_bench.model.call_text import call_text
 from kagent_bench.model.identity import encode_case
-from kagent_bench.model.record import CaseRecord
 from kagent_bench.model.verdict import CLAIMED_LIMIT, CaseStatus
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.case import Case
     from kagent_bench.model.kernel import Kernel
     from kagent_bench.model.program import Module
-    from kagent_bench.model.timing import CaseTiming
+    from kagent_bench.model.record import CaseRecord
 
 DEVICE_FAULT = "device_fault"
 """What a candidate calls a fault after which its device is lost to it."""
@@ -45,19 +44,12 @@ INTERPRETER_LIMITS = re.compile(
 )
 """What Triton says where its interpreter, and not the kernel, is at its end; what torch, and a kernel that insists on a
 GPU, say where there is none."""
-MAX_DETAIL_CHARACTERS = 4000
-"""Bound of what is kept of a candidate's words for one case."""
-MAX_CALL_NAMES = 50
-"""Names of library calls that are kept for one case."""
 VALUE = "value"
 """Kind of an operator whose results are values."""
 JUDGED_BY_VALUE = frozenset([VALUE, "module"])
 """Kinds of problem whose results show whether launches did the work."""
 _CLEAN = frozenset([CaseStatus.PASSED, CaseStatus.NOT_JUDGED])
 """Ends of a case that leave something to look for."""
-MIN_PROOF_ELEMENTS = 16
-"""Elements of the largest input from which a result that is right without launches is no accident: half of the
-values of a ReLU are the zeros that an honest kernel may start from."""
 _REASON = re.compile(r"[a-z_]{1,40}")
 
 
@@ -96,25 +88,6 @@ class JudgeSettings:
     """How cases that passed are timed; None if they are not."""
     device_lock: Path | None = None
     """File that is locked while the device is timed, so that only one process of this machine does so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ended:
-    """How a case ended."""
-
-    status: CaseStatus
-    reason: str = ""
-    detail: str = ""
-    tally: Mapping[str, Any] = field(default_factory=dict)
-    first_call_s: float | None = None
-    timing: CaseTiming | None = None
-    untimed: str = ""
-    kinds: frozenset[LaunchKind] = frozenset()
-    """The launches of the first round, as the candidate names them."""
-    call: Mapping[str, Any] | None = None
-    """The oracle's description of the call."""
-    compile_check: str = ""
-    """What came of compiling the launches, see ``model.record.CaseRecord``."""
 
 
 class Supervisor:
@@ -182,14 +155,14 @@ class Supervisor:
                 detail = (
                     "the kernel's time is used up" if late else f"given up after {restarts} crashes or hangs"
                 )
-                given_up = _Ended(status=CaseStatus.NOT_RUN, reason=reason, detail=detail)
+                given_up = Ended(status=CaseStatus.NOT_RUN, reason=reason, detail=detail)
                 for keyed in rest:
                     yield self._record(job, keyed, given_up, 0.0)
                 return
 
     def _run_process(
         self, job: KernelJob, cases: Sequence[KeyedCase], deadline: float
-    ) -> Iterator[tuple[KeyedCase, _Ended, float]]:
+    ) -> Iterator[tuple[KeyedCase, Ended, float]]:
         """Run cases in one candidate process until one of them brings it down."""
         self._announce(job)
         device = (self._oracle.machine or {})["torch_device"]
@@ -204,11 +177,11 @@ class Supervisor:
                     started = time.monotonic()
                     hopeless = self._settings.unjudgeable.get(keyed.case.dtype)
                     if hopeless is not None:
-                        ended = _Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
+                        ended = Ended(status=CaseStatus.NOT_JUDGED, reason="interpreter", detail=hopeless)
                     else:
                         ended = refused or self._run_case(candidate, job.kind, keyed.case, deadline)
                         ended = self._with_compile_check(ended, deadline)
-                    proven = _is_proof(keyed.case, ended)
+                    proven = is_proof(keyed.case, ended)
                     if self._unhaunted and proven:
                         self._unhaunted = False
                         ended = self._try_without_launches(job, keyed.case, deadline) or ended
@@ -220,7 +193,7 @@ class Supervisor:
             finally:
                 self.printed = candidate.printed()
 
-    def _try_without_launches(self, job: KernelJob, case: Case, deadline: float) -> _Ended | None:
+    def _try_without_launches(self, job: KernelJob, case: Case, deadline: float) -> Ended | None:
         """Replay one case in a process where launches do nothing; results right in every round are not their work.
 
         What else happens there is no fault of the kernel: it was never meant to run like this.
@@ -242,11 +215,11 @@ class Supervisor:
         detail = (
             "the result is right although no launch did anything: something else than the kernels computes it"
         )
-        return _Ended(status=CaseStatus.REJECTED, reason="decoy_kernel", detail=detail, tally=replayed.tally)
+        return Ended(status=CaseStatus.REJECTED, reason="decoy_kernel", detail=detail, tally=replayed.tally)
 
     def _record_operators(
-        self, candidate: Candidate, kind: str, case: Case, ended: _Ended, deadline: float
-    ) -> _Ended:
+        self, candidate: Candidate, kind: str, case: Case, ended: Ended, deadline: float
+    ) -> Ended:
         """Replay a case that passed while torch itself records: that shows calls of the library that nobody saw.
 
         Without a device, memory that changed out of sight shows them. It is the last that is asked of a process, since
@@ -257,7 +230,7 @@ class Supervisor:
         replayed = self._run_case(candidate, kind, case, deadline, recording=True)
         return replayed if replayed.status is CaseStatus.REJECTED else ended
 
-    def _time(self, candidate: Candidate, kind: str, case: Case, ended: _Ended, deadline: float) -> _Ended:
+    def _time(self, candidate: Candidate, kind: str, case: Case, ended: Ended, deadline: float) -> Ended:
         """Time a case that passed; what the timed calls show can still end it otherwise."""
         settings = self._settings.timing
         if settings is None or kind not in JUDGED_BY_VALUE or ended.status is not CaseStatus.PASSED:
@@ -288,7 +261,7 @@ class Supervisor:
         """Tell the oracle that another candidate process begins, and of which problem."""
         self._oracle.request({"do": "kernel", **for_oracle(job.module, job.source)})
 
-    def _with_compile_check(self, ended: _Ended, deadline: float) -> _Ended:
+    def _with_compile_check(self, ended: Ended, deadline: float) -> Ended:
         """Return how a passed case ends when its kernels were also compiled for the named target."""
         if (
             self._compile_check is None
@@ -308,17 +281,17 @@ class Supervisor:
             )
         return replace(ended, compile_check=outcome.word)
 
-    def _load(self, candidate: Candidate) -> _Ended | None:
+    def _load(self, candidate: Candidate) -> Ended | None:
         """Wait for the kernel file; return how every case ends if it cannot be loaded."""
         try:
             message = candidate.load()
         except Died as death:
-            return _Ended(
+            return Ended(
                 status=CaseStatus.CRASHED, reason=death.reason, detail=f"while loading: {death.detail}"
             )
         except TimedOut:
             limit = self._settings.limits.startup_timeout_s
-            return _Ended(
+            return Ended(
                 status=CaseStatus.TIMEOUT, reason="startup", detail=f"loading took more than {limit:g} s"
             )
         self.containment = candidate.containment
@@ -326,7 +299,7 @@ class Supervisor:
 
     def _run_case(
         self, candidate: Candidate, kind: str, case: Case, deadline: float, *, recording: bool = False
-    ) -> _Ended:
+    ) -> Ended:
         try:
             answer, descriptors = self._oracle.request(
                 {"do": "open", "case": encode_case(case), "kind": kind}
@@ -349,15 +322,15 @@ class Supervisor:
                 answer, descriptors = self._oracle.request({"do": "judge", "reply": reply})
         except HelperLost as lost:
             # The oracle holds no candidate code: its death over a case is the reference's doing.
-            return _Ended(status=CaseStatus.NOT_JUDGED, reason="reference_crashed", detail=str(lost))
+            return Ended(status=CaseStatus.NOT_JUDGED, reason="reference_crashed", detail=str(lost))
         except Died as death:
-            return _Ended(status=CaseStatus.CRASHED, reason=death.reason, detail=death.detail)
+            return Ended(status=CaseStatus.CRASHED, reason=death.reason, detail=death.detail)
         except TimedOut:
             limit = self._settings.limits.call_timeout_s
             late = time.monotonic() >= deadline
             detail = "the kernel's time is used up" if late else f"one call took more than {limit:g} s"
-            return _Ended(status=CaseStatus.TIMEOUT, reason="kernel" if late else "call", detail=detail)
-        return _Ended(
+            return Ended(status=CaseStatus.TIMEOUT, reason="kernel" if late else "call", detail=detail)
+        return Ended(
             status=CaseStatus(answer["status"]),
             reason=answer["reason"],
             detail=answer["detail"],
@@ -367,7 +340,7 @@ class Supervisor:
             call=call,
         )
 
-    def _failed(self, message: Mapping[str, Any], first_call_s: float | None = None) -> _Ended:
+    def _failed(self, message: Mapping[str, Any], first_call_s: float | None = None) -> Ended:
         """Return how a case ends that the candidate itself reports as failed; it is trusted with no more than that.
 
         Words for the interpreter's limits, and for a GPU that is missing, can be forged. They are a reason of their own, with
@@ -376,69 +349,25 @@ class Supervisor:
         reason, detail = str(message.get("reason")), str(message.get("detail", ""))
         if (self._oracle.machine or {}).get("interpreter") and INTERPRETER_LIMITS.search(detail):
             text = f"Triton's interpreter cannot run this: {detail}"
-            return _Ended(
+            return Ended(
                 status=CaseStatus.NOT_JUDGED,
                 reason=CLAIMED_LIMIT,
                 detail=text,
                 first_call_s=first_call_s,
             )
-        return _Ended(
+        return Ended(
             status=CaseStatus.FAILED,
             reason=reason if _REASON.fullmatch(reason) else "unknown",
             detail=detail,
             first_call_s=first_call_s,
         )
 
-    def _record(self, job: KernelJob, keyed: KeyedCase, ended: _Ended, duration: float) -> CaseRecord:
-        case, tally = keyed.case, ended.tally
-        return CaseRecord(
+    def _record(self, job: KernelJob, keyed: KeyedCase, ended: Ended, duration_s: float) -> CaseRecord:
+        return record_of(
+            keyed.case,
+            ended,
             key=keyed.key,
-            op_name=str(case.operator),
-            case_id=case.id,
             kernel_sha256=job.kernel.sha256,
-            status=ended.status,
-            reason=ended.reason,
-            detail=_plain(ended.detail),
-            dtype=case.dtype,
-            origin=case.origin,
-            held_out=case.held_out,
-            strong=not tally.get("survivors"),
-            survivors=tuple(tally.get("survivors", ())),
-            call=call_text(case),
             device=(self._oracle.machine or {})["name"],
-            rounds=tally.get("rounds", 0),
-            dropped_rounds=tuple(tally.get("dropped", ())),
-            max_abs_error=tally.get("max_abs_error"),
-            max_rel_error=tally.get("max_rel_error"),
-            nan_count=tally.get("nan_count"),
-            tolerance=tally.get("tolerance"),
-            backendbench_passed=tally.get("backendbench_passed"),
-            deterministic=tally.get("deterministic"),
-            launches=tally.get("launches"),
-            compile_check=_plain(ended.compile_check),
-            library_calls=tuple(map(_plain, tally.get("library_calls", ())[:MAX_CALL_NAMES])),
-            first_call_s=ended.first_call_s,
-            duration_s=duration,
-            timing=ended.timing,
-            untimed=_plain(ended.untimed),
-            **{f"coverage_{name}": share for name, share in tally.get("coverage", {}).items()},
+            duration_s=duration_s,
         )
-
-
-def _is_proof(case: Case, ended: _Ended) -> bool:
-    """Return whether a case passed on which no control output passes, with launches, and not by chance.
-
-    A replay draws values of its own: of one element, what a kernel fills its output with beforehand may be right.
-    """
-    return (
-        max((storage.numel for storage in case.storages), default=0) >= MIN_PROOF_ELEMENTS
-        and ended.status is CaseStatus.PASSED
-        and not ended.tally.get("survivors")
-        and bool(ended.tally.get("launches"))
-    )
-
-
-def _plain(text: str, limit: int = MAX_DETAIL_CHARACTERS) -> str:
-    """Return a candidate's words so that every file and terminal takes them: bounded, without lone surrogates."""
-    cut = text if len(text) <= limit else f"{text[:limit]} [{len(text) - limit} more characters]"
-    return cut.encode("utf-8", "replace").decode().replace("\0", "?")
