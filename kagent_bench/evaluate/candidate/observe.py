@@ -19,7 +19,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.candidate.guards import Guards
-from kagent_bench.evaluate.candidate.provenance import Provenance, storages_of
+from kagent_bench.evaluate.candidate.provenance import Provenance, numbers_of, storages_of
 from kagent_bench.evaluate.candidate.python_operators import (
     is_composite,
     is_written_in_python,
@@ -171,9 +171,9 @@ class Observer:
         if written is not None:
             self.provenance.settle([*written, *storages_of([result])])
 
-    def given(self, tensor: Any) -> None:
-        """Note a tensor that Python's numbers or bytes were made into."""
-        if self.calling and self.host_only and self.provenance.given(storages_of([tensor])):
+    def given(self, *values: Any) -> None:
+        """Note numbers, and tensors that Python's numbers or bytes were made into."""
+        if self.calling and self.host_only and self.provenance.given(storages_of(values), numbers_of(values)):
             self.library(GIVEN)
 
     def _note_replaced(self, snapshot: Snapshot | None) -> None:
@@ -216,6 +216,9 @@ class Observer:
         if interpreted and not self._launching:
             self._note_replaced(self.language)
             self.look([*args, *(kwargs or {}).values()])
+            self.given(
+                *(value for value in (*args, *(kwargs or {}).values()) if not isinstance(value, torch.Tensor))
+            )
         self._launching += 1
         try:
             yield

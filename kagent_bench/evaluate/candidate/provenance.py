@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 HELD_BYTES = 256 << 20
 """Memory that is watched at a time; a process that uses more is not watched."""
@@ -53,8 +53,8 @@ class Provenance:
         self._inputs: list[int] = []
         """Identities of those that somebody else writes between calls."""
         self._watching = True
-        self._given: set[int] = set()
-        """Checksums of the numbers that Python gave in calls on these inputs."""
+        self._given: set[object] = set()
+        """What Python gave in calls on these inputs: checksums of many numbers, single ones as they are written."""
         self._first = True
         """Whether there was no call on these inputs before."""
         self._other_numbers = 0
@@ -81,16 +81,17 @@ class Provenance:
             weak = _weak_reference(storage) if known is None else known[0]
             self._seen[identity] = (weak, self._checksum(storage))
 
-    def given(self, storages: Iterable[torch.UntypedStorage]) -> bool:
-        """Note tensors that Python's numbers or bytes were made into; return whether they follow from the inputs' values.
+    def given(self, storages: Iterable[torch.UntypedStorage] = (), numbers: Iterable[float] = ()) -> bool:
+        """Note numbers, and tensors that Python's were made into; return whether they follow from the inputs' values.
 
         Tables follow from shapes: they are the same, or kept, when a call comes again with other values.
         """
-        for storage in storages:
-            checksum = self._checksum(storage)
-            if not self._first and checksum not in self._given:
-                self._other_numbers += storage.nbytes() // SMALLEST_NUMBER_BYTES
-            self._given.add(checksum)
+        found: list[tuple[object, int]] = [(repr(number), 1) for number in numbers]
+        found += [(self._checksum(item), item.nbytes() // SMALLEST_NUMBER_BYTES) for item in storages]
+        for content, n_numbers in found:
+            if not self._first and content not in self._given:
+                self._other_numbers += n_numbers
+            self._given.add(content)
         return self._other_numbers > MANY_NUMBERS
 
     def settle_all(self) -> None:
@@ -141,6 +142,15 @@ class Provenance:
         if not n_bytes or not self._watching:
             return 0
         return _checksum(_array(_Bytes(storage.data_ptr(), n_bytes)))
+
+
+def numbers_of(values: Iterable[Any]) -> Iterator[float]:
+    """Yield the floating-point numbers among some values, and in lists of them."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from numbers_of(value)
+        elif isinstance(value, float):
+            yield value
 
 
 def storages_of(values: Iterable[Any]) -> list[torch.UntypedStorage]:

@@ -137,3 +137,16 @@ def test_other_inputs_may_come_with_other_numbers() -> None:
         with Watch(), OBSERVER.kernel_call(storages_of([x])):  # type: ignore[no-untyped-call]
             torch.tensor(list(range(n)))
         assert GIVEN not in OBSERVER.calls
+
+
+@pytest.mark.parametrize(("n_numbers", "expected"), [(16, False), (N_NUMBERS, True)])
+def test_numbers_given_one_by_one_are_told(n_numbers: int, *, expected: bool) -> None:
+    """A few settings may be read from the inputs; a launch for each element gives results."""
+    x = torch.rand(N_NUMBERS)
+    storages = storages_of([x])
+    for first in (True, False):
+        OBSERVER.reset(0)
+        x.uniform_()
+        with Watch(), OBSERVER.kernel_call(storages):  # type: ignore[no-untyped-call]
+            OBSERVER.given(0.5, [(float(x[0]) + place,) for place in range(n_numbers)])
+        assert (expected and not first) == (GIVEN in OBSERVER.calls)
