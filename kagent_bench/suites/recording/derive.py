@@ -335,6 +335,7 @@ def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
                 tuple(slot for slot, _ in template.tensors),
                 dict(case.kwargs).keys(),
                 [value for value in (*case.args, *dict(case.kwargs).values()) if isinstance(value, str)],
+                template.value_of("reduction") if "reduction" in template.names else None,
             )
             key = repr(pattern)
             if key not in chosen or key in empty:

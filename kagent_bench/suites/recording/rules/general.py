@@ -24,6 +24,9 @@ INDICES = frozenset({"index", "indices", "indices_tuple", "offset2bag", "offsets
 MANY_ELEMENTS = 2048
 """Elements of the largest tensor after its dimensions have grown."""
 
+WINDOW = 4
+"""How many times as many there may be where several elements make one of the result."""
+
 LONG_SIZES = (1031, 521, 257, 131, 67, 41)
 """What one dimension grows to, the first that fits: primes, each a little more than a block."""
 
@@ -119,7 +122,9 @@ def _one_longer(template: Template) -> Iterator[Template]:
         return
     for axis in range(len(shape)):
         rest = prod(shape) // shape[axis]
-        longer = next((new for new in LONG_SIZES if shape[axis] < new <= MANY_ELEMENTS // rest), None)
+        longer = next(
+            (new for new in LONG_SIZES if shape[axis] < new <= _most_elements(template) // rest), None
+        )
         if longer is not None:
             changed = (*shape[:axis], longer, *shape[axis + 1 :])
             yield template.with_shapes([changed] * len(template.tensors))
@@ -238,7 +243,7 @@ def _resized(template: Template, sizes: dict[int, int]) -> Iterator[Template]:
     new: dict[Slot, New] = {}
     for slot, view in template.tensors:
         shape = tuple(sizes.get(size, size) for size in view.shape)
-        if prod(shape) > MANY_ELEMENTS:
+        if prod(shape) > _most_elements(template):
             return
         named = template.parameter(slot) in INDICES and not is_floating(template.dtype(slot))
         rule = _bounds(template, slot, sizes) if named else None
@@ -251,10 +256,14 @@ def _resized(template: Template, sizes: dict[int, int]) -> Iterator[Template]:
     renamed = changed
     for name in names:
         value = changed.value_of(name)
-        if (mapped := _mapped(value, sizes)) != value and _elements(mapped) <= MANY_ELEMENTS:
+        if (mapped := _mapped(value, sizes)) != value and _elements(mapped) <= _most_elements(template):
             renamed = renamed.with_value(name, mapped)
     if renamed is not changed:
         yield renamed
+
+
+def _most_elements(template: Template) -> int:
+    return MANY_ELEMENTS * (WINDOW if "kernel_size" in template.names else 1)
 
 
 def _elements(value: Value) -> int:

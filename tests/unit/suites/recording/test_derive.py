@@ -115,3 +115,25 @@ def test_operators_without_values_get_none() -> None:
     """Views and random operators are left as recorded."""
     assert [] == _derived(ATEN.view.default, _random(6), [2, 3])
     assert [] == _derived(ATEN.bernoulli.default, torch.full((5,), 0.3))
+
+
+@pytest.mark.parametrize(
+    ("operator", "calls"),
+    [
+        (ATEN.max_pool2d_with_indices.default, [(_random(1, 2, 8, 8), [2, 2])]),
+        (ATEN.mse_loss.default, [(_random(5), _random(5), reduction) for reduction in (1, 0)]),
+    ],
+    ids=["windows", "a loss that is not reduced"],
+)
+def test_some_result_is_longer_than_a_block(operator: Any, calls: list[tuple[Any, ...]]) -> None:
+    """Windows make few elements of many; a loss has as many as its arguments only if it is not reduced."""
+    name = OperatorName.parse(str(operator))
+    recorded = [
+        make_case(name, found.args, (), found.storages, dtype="float32", origin="direct")
+        for found in (specify(call, {}) for call in calls)
+    ]
+    results = [
+        attempt(operator, Arguments(args=case.args, kwargs=case.kwargs, storages=case.storages), seed=7)
+        for case in derive(operator, name, recorded, "float32")
+    ]
+    assert 1024 < max(output.numel for result in results for output in result or ())
