@@ -216,9 +216,7 @@ class Observer:
         if interpreted and not self._launching:
             self._note_replaced(self.language)
             self.look([*args, *(kwargs or {}).values()])
-            self.given(
-                *(value for value in (*args, *(kwargs or {}).values()) if not isinstance(value, torch.Tensor))
-            )
+            self.given(*numbers_of([*args, *(kwargs or {}).values()]))
         self._launching += 1
         try:
             yield
