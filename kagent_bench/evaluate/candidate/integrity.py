@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -31,7 +32,7 @@ TRITON = (
 """Modules, and an object of one behind a colon, that decide what a launch computes."""
 TORCH = ("torch._C:TensorBase", "torch:Tensor", "torch:UntypedStorage")
 """Classes, behind their modules, that decide what is read from a returned tensor."""
-_FILES = tuple(str(Path(package.__file__ or "").parent) for package in (torch, triton))
+_FILES = tuple(f"{Path(package.__file__ or '').parent}{os.sep}" for package in (torch, triton))
 _THEIR_OWN = frozenset(["torch", "triton", "builtins"])
 """Packages that may stand in for such functions: the interpreter replaces many for a launch, one by ``print``."""
 

@@ -98,13 +98,16 @@ def _apply(compute: Callable[..., Any], args: tuple[Any, ...], dtype: tl.dtype |
     from triton.runtime.interpreter import TensorHandle
 
     tensors = [item for item in args if isinstance(item, tl.tensor)]
-    floats = [item.handle.data.dtype for item in tensors if item.dtype.is_floating()]
+    like = next((item for item in tensors if item.dtype.is_floating()), tensors[0] if tensors else None)
+    if like is None:
+        message = "libdevice of numbers alone is not supported in interpreter mode"
+        raise NotImplementedError(message)
     with np.errstate(all="ignore"):
         values = compute(
             *(item.handle.data if isinstance(item, tl.tensor) else _number(item) for item in args)
         )
-    result = dtype or next(item.dtype for item in tensors if item.dtype.is_floating())
-    data = np.asarray(values).astype(np.int32 if dtype is not None else floats[0])
+    result = dtype or like.dtype
+    data = np.asarray(values).astype(np.int32 if dtype is not None else like.handle.data.dtype)
     blocks = [item for item in tensors if item.type.is_block()]
     kind = tl.block_type(result, list(data.shape)) if blocks else result
     return tl.tensor(TensorHandle(data, result), kind)

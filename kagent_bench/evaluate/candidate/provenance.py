@@ -145,11 +145,11 @@ class Provenance:
 
 
 def numbers_of(values: Iterable[Any]) -> Iterator[float]:
-    """Yield the floating-point numbers among some values, and in lists of them."""
+    """Yield the numbers among some values, and in lists of them."""
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from numbers_of(value)
-        elif isinstance(value, float):
+        elif isinstance(value, int | float):
             yield value
 
 

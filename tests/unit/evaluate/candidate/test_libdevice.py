@@ -73,6 +73,23 @@ def test_questions_are_answered_by_integers() -> None:
     assert ([1, 0], tl.int32) == (result.handle.data.tolist(), result.dtype)
 
 
+def test_integers_stay_integers() -> None:
+    """``abs`` is there for integers, too."""
+    data = np.array([-3, 2], dtype=np.int32)
+    result = stubs.abs(tl.tensor(TensorHandle(data, tl.int32), tl.block_type(tl.int32, [2])))
+    assert ([3, 2], tl.int32, np.int32) == (
+        result.handle.data.tolist(),
+        result.dtype,
+        result.handle.data.dtype,
+    )
+
+
+def test_numbers_alone_are_a_limit_of_the_interpreter() -> None:
+    """Without a tensor there is no dtype to compute in."""
+    with pytest.raises(NotImplementedError, match="not supported in interpreter mode"):
+        stubs.tanh(tl.constexpr(0.5))
+
+
 def test_missing_functions_are_named() -> None:
     """A function that is not there is told as a limit of the interpreter."""
     with pytest.raises(NotImplementedError, match=r"libdevice\.norm4d is not supported in interpreter mode"):

@@ -139,8 +139,11 @@ def test_other_inputs_may_come_with_other_numbers() -> None:
         assert GIVEN not in OBSERVER.calls
 
 
+@pytest.mark.parametrize("number", [float, lambda value: int(value * 2**30)], ids=["floats", "bit patterns"])
 @pytest.mark.parametrize(("n_numbers", "expected"), [(16, False), (N_NUMBERS, True)])
-def test_numbers_given_one_by_one_are_told(n_numbers: int, *, expected: bool) -> None:
+def test_numbers_given_one_by_one_are_told(
+    n_numbers: int, number: Callable[[torch.Tensor], float], *, expected: bool
+) -> None:
     """A few settings may be read from the inputs; a launch for each element gives results."""
     x = torch.rand(N_NUMBERS)
     storages = storages_of([x])
@@ -148,5 +151,5 @@ def test_numbers_given_one_by_one_are_told(n_numbers: int, *, expected: bool) ->
         OBSERVER.reset(0)
         x.uniform_()
         with Watch(), OBSERVER.kernel_call(storages):  # type: ignore[no-untyped-call]
-            OBSERVER.given(0.5, [(float(x[0]) + place,) for place in range(n_numbers)])
+            OBSERVER.given(0.5, [(number(x[0]) + place,) for place in range(n_numbers)])
         assert (expected and not first) == (GIVEN in OBSERVER.calls)
