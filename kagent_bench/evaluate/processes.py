@@ -137,6 +137,7 @@ class Helper:
             HarnessFault: the nursery does not start.
         """
         self.module = module
+        self._ending = threading.Lock()
         self._log = _Log()
         self._channel, theirs = Channel.pair()
         self._pidfd = -1
@@ -183,17 +184,18 @@ class Helper:
         return self._log.tail()
 
     def stop(self) -> None:
-        """Close the channel and end the process; safe to call twice."""
+        """Close the channel and end the process; safe to call twice, and from two threads."""
         self._channel.close()
-        if self._pidfd < 0:
-            return
-        if not ended_within(self._pidfd, STOP_S):
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-            ended_within(self._pidfd, STOP_S)
-        os.close(self._pidfd)
-        self._pidfd = -1
-        self._log.close()
+        with self._ending:
+            if self._pidfd < 0:
+                return
+            if not ended_within(self._pidfd, STOP_S):
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+                ended_within(self._pidfd, STOP_S)
+            os.close(self._pidfd)
+            self._pidfd = -1
+            self._log.close()
 
 
 class Oracle:

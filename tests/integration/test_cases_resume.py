@@ -176,3 +176,19 @@ def test_a_changed_kernel_alone_is_judged_again(
     after = (run_dir / "results.jsonl").read_text()
     assert after.startswith(before)
     assert 1 == len(after.removeprefix(before).splitlines())
+
+
+def test_an_interrupted_run_says_how_to_go_on(command: Command, tmp_path: Path) -> None:
+    """Control-C in the middle of several workers' calls ends in words, with everything stopped and results kept."""
+    write_kernels(tmp_path / "kernels", KERNELS | {"square": unary("x0 * x0", before="time.sleep(0.4)")})
+    (tmp_path / "tmp").mkdir()
+    workers = [*ARGUMENTS[: ARGUMENTS.index("1")], "2", *ARGUMENTS[ARGUMENTS.index("1") + 1 :]]
+    with command.start(tmp_path, *workers, TMPDIR=str(tmp_path / "tmp")) as process:
+        _wait_for_lines(tmp_path, 1, process)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=PATIENCE_S)
+    assert 130 == process.returncode
+    assert ("", 1) == (printed, len(said.splitlines())), said
+    assert "run the same command again" in said
+    assert [] == _processes_of(tmp_path)
+    assert EXPECTED == _verdicts(command.json(tmp_path, *workers[:-1]))

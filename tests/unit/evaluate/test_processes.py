@@ -7,12 +7,14 @@ import resource
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kagent_bench.errors import HarnessFault
+from kagent_bench.evaluate import processes
 from kagent_bench.evaluate.processes import Helper, HelperLost, Nursery
 
 if TYPE_CHECKING:
@@ -58,6 +60,22 @@ def _is_gone(pid: object) -> bool:
     """Return whether a process has ended; its parent may not have taken leave of it yet."""
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_two_threads_may_stop_a_helper(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever ends a run and whoever waits for an answer then find it lost, and both stop it."""
+    helper = Helper(nursery, "probe_helper", "", interpreter=True)
+    pid = _ask(helper)["pid"]
+    ended = processes.ended_within
+
+    def slowly(pidfd: int, seconds: float) -> bool:
+        time.sleep(0.3)  # so that both are in it
+        return ended(pidfd, seconds)
+
+    monkeypatch.setattr(processes, "ended_within", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        assert [None, None] == [item.result() for item in [pool.submit(helper.stop) for _ in range(2)]]
+    assert _is_gone(pid)
 
 
 @pytest.mark.parametrize("interpreter", [True, False])
