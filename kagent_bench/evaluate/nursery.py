@@ -7,6 +7,7 @@ memory says nothing about an oracle's.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -33,11 +34,21 @@ def _reap() -> None:
             pass
 
 
+def _leave() -> None:
+    """End this process as it is: to take modules and objects apart is to copy most of a fork's memory."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # nobody asks how
+
+
 def main() -> None:
     """Serve the channel whose descriptor is the first argument; the others are modules to import before."""
+    atexit.register(_leave)  # the first to be registered is the last to be called, also in helpers
     channel = Channel.from_descriptor(int(sys.argv[1]))
+    gc.disable()  # there is little to collect while modules are imported, and much to look at
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    gc.enable()
     gc.collect()
     gc.freeze()
     while True:
@@ -45,7 +56,7 @@ def main() -> None:
             request, descriptors = channel.receive()
         except Closed:
             _reap()
-            os._exit(0)  # nothing here needs to be put in order
+            return
         _reap()
         pid = os.fork()
         if not pid:
