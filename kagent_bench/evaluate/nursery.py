@@ -15,6 +15,7 @@ import os
 import sys
 
 from kagent_bench.evaluate.protocol import Channel, Closed
+from kagent_bench.throwaway import leave
 
 
 def _become(request: dict[str, str | list[str]], channel: int, log: int) -> None:
@@ -34,16 +35,9 @@ def _reap() -> None:
             pass
 
 
-def _leave() -> None:
-    """End this process as it is: to take modules and objects apart is to copy most of a fork's memory."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # nobody asks how
-
-
 def main() -> None:
     """Serve the channel whose descriptor is the first argument; the others are modules to import before."""
-    atexit.register(_leave)  # the first to be registered is the last to be called, also in helpers
+    atexit.register(leave)  # called last, also in helpers: to take modules apart is to copy a fork's memory
     channel = Channel.from_descriptor(int(sys.argv[1]))
     gc.disable()  # there is little to collect while modules are imported, and much to look at
     for module in sys.argv[2:]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.cache import cache_dir
-from kagent_bench.suites.throwaway import make_file
+from kagent_bench.suites.made_file import make_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

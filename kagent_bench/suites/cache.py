@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PRIVATE = 0o700
 """Mode of the cache folder: what the held-out cases are is nobody else's business."""
 
+RECORDER = "kagent_bench.suites.record"
+"""Module that records a shard."""
+
 RECORD_LIMIT_S = 900.0
 """Seconds after which a recording is given up; it takes about 20 on an idle core."""
 
@@ -113,9 +116,7 @@ def _record(path: Path, dtype: str) -> None:
         if finished.returncode or not target.exists():
             last = (finished.stderr.strip().splitlines() or ["no message"])[-1]
             message = f"recording the {dtype} samples failed with exit code {finished.returncode}: {last}"
-            raise HarnessFault(
-                message, hint=f"run it by hand: python -m kagent_bench.suites.record {dtype} FILE"
-            )
+            raise HarnessFault(message, hint=f"run it by hand: python -m {RECORDER} {dtype} FILE")
         target.replace(path)
     except subprocess.TimeoutExpired as error:
         message = f"recording the {dtype} samples took more than {RECORD_LIMIT_S:.0f} s"
@@ -126,7 +127,7 @@ def _record(path: Path, dtype: str) -> None:
 
 def _run_recorder(dtype: str, target: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-s", "-m", "kagent_bench.suites.record", dtype, str(target), *options],
+        [sys.executable, "-s", "-m", "kagent_bench.throwaway", RECORDER, dtype, str(target), *options],
         cwd=target.parent,
         env=clean_environment(target.parent),
         stdin=subprocess.DEVNULL,

@@ -14,8 +14,8 @@ from kagent_bench.model.identity import digest
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.suites.cache import cache_dir
 from kagent_bench.suites.left_out import left_out_notes
+from kagent_bench.suites.made_file import make_file
 from kagent_bench.suites.shard import FORMAT, Shard
-from kagent_bench.suites.throwaway import make_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

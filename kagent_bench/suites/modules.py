@@ -181,7 +181,7 @@ def _record(jobs: Sequence[tuple[ModuleSource, Path]]) -> None:
         listing = scratch / "jobs.json"
         listing.write_text(json.dumps(request))
         finished = subprocess.run(
-            [sys.executable, "-m", RECORDER, str(listing)],
+            [sys.executable, "-m", "kagent_bench.throwaway", RECORDER, str(listing)],
             cwd=scratch,
             env=_environment(scratch),
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kagent_bench.evaluate.corpus.entries import HONEST
 from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.selection import OperatorCases
-from kagent_bench.suites.cache import content_versions
+from kagent_bench.suites.cache import RECORDER, content_versions
 from kagent_bench.suites.opinfo import CASES_PER_OPERATOR
 from kagent_bench.suites.shard import Shard
 
@@ -85,8 +85,10 @@ class CorpusSuite:
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}")
             partial.unlink(missing_ok=True)
-            command = [sys.executable, "-m", "kagent_bench.suites.record", dtype, str(partial), *self._names]
-            subprocess.run(command, check=True, timeout=RECORD_LIMIT_S, stderr=subprocess.DEVNULL)
+            command = [sys.executable, "-m", "kagent_bench.throwaway", RECORDER, dtype, str(partial)]
+            subprocess.run(
+                [*command, *self._names], check=True, timeout=RECORD_LIMIT_S, stderr=subprocess.DEVNULL
+            )
             partial.replace(path)
         return path
 

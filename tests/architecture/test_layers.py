@@ -18,6 +18,7 @@ MODULES = [path for path in SOURCES if path.is_relative_to(PACKAGE)]
 
 LAYERS = (
     "phase",
+    "throwaway",
     "version",
     "errors",
     "model",

@@ -29,7 +29,7 @@ def make_file(module: str, path: Path, what: str) -> None:
         target = Path(scratch) / path.name
         try:
             finished = subprocess.run(
-                [sys.executable, "-s", "-m", module, str(target)],
+                [sys.executable, "-s", "-m", "kagent_bench.throwaway", module, str(target)],
                 cwd=scratch,
                 env=clean_environment(Path(scratch)),
                 stdin=subprocess.DEVNULL,
