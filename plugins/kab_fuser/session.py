@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kab_fuser.operator import OperatorComposition
 from kab_fuser.options import UPSTREAM, FuserOptions
 from kab_fuser.pipeline import Pipeline
 from kab_fuser.region_store import RegionStore
@@ -73,12 +74,7 @@ class FuserSession:
         """Return the composed kernel of a module, or why there is none."""
         module = request.problem.module
         if module is None:
-            detail = (
-                f"{request.problem.operator} is an operator: it is judged on shapes that nobody is shown, and a composition"
-                " is exact for one call; name a call as a module, as --suite kernelbench --suite-file"
-                " 'torch.nn.functional:gelu(torch.randn(8, 64))'"
-            )
-            return GenerationResult(source=None, reason="unsupported", detail=detail)
+            return self._operator(request)
         if self._options.agent == UPSTREAM:
             from kab_fuser.upstream import run_upstream
 
@@ -97,6 +93,24 @@ class FuserSession:
             return pipeline.run()
         finally:
             self._parts[request.problem.operator] = pipeline.asked
+
+    def _operator(self, request: GenerationRequest) -> GenerationResult:
+        """Return the kernel of an operator, or why there is none."""
+        if self._options.agent == UPSTREAM:
+            detail = f"{request.problem.operator} is an operator: the public Fuser takes modules (--agent)"
+            return GenerationResult(source=None, reason="unsupported", detail=detail)
+        composition = OperatorComposition(
+            request=request,
+            inner=self._inner,
+            name=self._options.inner,
+            table=self._table,
+            whole=self._options.route != "regions",
+            parts=self._options.route != "whole",
+        )
+        try:
+            return composition.run()
+        finally:
+            self._parts[request.problem.operator] = composition.asked
 
     def _lock_of(self, signature: str) -> threading.Lock:
         """Return the lock under which a region is solved, so that two modules do not solve it twice."""

@@ -70,7 +70,7 @@ def problem_of(signature: Signature, rules: Mapping[str, ValueRule], source: str
     for item in signature.program.inputs:
         assert item.facts is not None
         args.append(TensorSpec(storage=len(storages), shape=item.facts.shape, stride=item.facts.stride))
-        storages.append(_storage(item.facts, rules.get(item.name)))
+        storages.append(storage_of(item.facts, rules.get(item.name)))
     case: Case = make_case(
         name,
         tuple(args),
@@ -86,7 +86,8 @@ def problem_of(signature: Signature, rules: Mapping[str, ValueRule], source: str
     return OperatorCases(operator=name, kind="module", cases=(case,), module=module)
 
 
-def _storage(facts: TensorFacts, rule: ValueRule | None) -> StorageSpec:
+def storage_of(facts: TensorFacts, rule: ValueRule | None) -> StorageSpec:
+    """Return a storage for a tensor whose values are drawn by a rule, of order one where that is not known."""
     extent = 0
     if facts.numel:
         extent = 1 + sum((size - 1) * step for size, step in zip(facts.shape, facts.stride, strict=True))
