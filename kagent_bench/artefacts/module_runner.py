@@ -12,8 +12,10 @@ weights too, compares with a float64 reference, and watches who does the computi
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,35 @@ def load_kernel(path: Path) -> Any:
     return module
 
 
+def split(given: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments of the class: a list, a dict, or a list of both as ``[[..], {..}]``."""
+    if isinstance(given, Mapping):
+        return [], dict(given)
+    items = list(given)
+    if len(items) == 2 and isinstance(items[0], list) and isinstance(items[1], Mapping):  # noqa: PLR2004
+        return items[0], dict(items[1])
+    return items, {}
+
+
+def in_order(model: torch.nn.Module, given: Any) -> list[Any]:
+    """Return a module's arguments by position: of a list, of a tensor alone, or of a dict by the parameters' names.
+
+    Raises:
+        TypeError: they do not fit the module, or must be named.
+    """
+    if isinstance(given, torch.Tensor):
+        return [given]
+    if not isinstance(given, Mapping):
+        return list(given)
+    bound = inspect.signature(model.forward).bind(**given)
+    bound.apply_defaults()
+    named = sorted(set(bound.kwargs) & set(given))
+    if named:
+        message = f"get_inputs gives {', '.join(named)}, which the module takes by name alone"
+        raise TypeError(message)
+    return list(bound.args)
+
+
 def to_device(value: Any, device: str) -> Any:
     """Return an argument with its tensors on the device."""
     if isinstance(value, torch.Tensor):
@@ -70,10 +101,10 @@ def results(kernel: Any, device: str) -> tuple[list[torch.Tensor], list[torch.Te
     problem: dict[str, Any] = {"__name__": "problem"}
     torch.manual_seed(SEED)
     exec(compile(PROBLEM, "problem.py", "exec"), problem)
-    init = problem.get("get_init_inputs", list)()
+    init, init_kwargs = split(problem.get("get_init_inputs", list)())
     torch.manual_seed(SEED)
-    model = problem["Model"](*init).eval().to(device)
-    args = [to_device(value, device) for value in problem["get_inputs"]()]
+    model = problem["Model"](*init, **init_kwargs).eval().to(device)
+    args = [to_device(value, device) for value in in_order(model, problem["get_inputs"]())]
     own = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     with torch.no_grad():
         if hasattr(kernel, "kernel_function"):
@@ -81,7 +112,7 @@ def results(kernel: Any, device: str) -> tuple[list[torch.Tensor], list[torch.Te
             got = kernel.kernel_function(*args, **weights)
         else:
             torch.manual_seed(SEED)
-            other = kernel.ModelNew(*init).eval().to(device)
+            other = kernel.ModelNew(*init, **init_kwargs).eval().to(device)
             other.load_state_dict(model.state_dict())
             got = other(*args)
         return leaves(got), leaves(model(*args))

@@ -60,12 +60,31 @@ def _max_pool(rank: int) -> Any:
 def _max_pool_with_indices(rank: int) -> Any:
     plain = _max_pool(rank)
 
-    def pool(source: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        values = plain(source, *args, **kwargs)
+    def pool(
+        source: torch.Tensor,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,  # noqa: FBT001, FBT002 - as in the schema
+    ) -> Any:
+        values = plain(source, kernel_size, stride, padding, dilation, ceil_mode)
         if values is NotImplemented:
             return NotImplemented
-        # Only the values are used; where the indices are, the module's own call stays.
-        return values, aten.empty_like(values, dtype=torch.int64)
+        kernel, pads, gaps = (_sizes(item, rank) for item in (kernel_size, padding, dilation))
+        steps = _sizes(stride, rank) if stride else kernel
+        rest = _windows(source, kernel, steps, pads, gaps, float("-inf")).flatten(-rank).argmax(-1)
+        # The place in the window is that in the input's plane; where nobody uses it, it is not computed.
+        index = torch.zeros_like(rest)
+        scale = 1
+        for dim in reversed(range(rank)):
+            size, out = source.shape[dim - rank], values.shape[dim - rank]
+            view = [out if place == dim else 1 for place in range(rank)]
+            start = (torch.arange(out, device=source.device) * steps[dim] - pads[dim]).view(view)
+            index = index + (start + rest % kernel[dim] * gaps[dim]) * scale
+            rest = rest // kernel[dim]
+            scale *= size
+        return values, index
 
     return pool
 

@@ -303,7 +303,8 @@ def _drops_nothing(node: Any) -> bool:
     """Return whether a call that may draw random numbers for dropout is told to drop nothing."""
     schema = node.target._schema  # noqa: SLF001 - torch has no public way to it
     names = [item.name for item in schema.arguments]
-    given = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+    defaults = {item.name: item.default_value for item in schema.arguments if item.has_default_value()}
+    given = {**defaults, **dict(zip(names, node.args, strict=False)), **node.kwargs}
     asked = [name for name in ("dropout_p", "dropout", "p") if name in names]
     off = any(name in names and given.get(name) is False for name in ("train", "training"))
     return off or (bool(asked) and all(not given.get(name, 0.0) for name in asked))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kagent_bench.artefacts.module_runner import in_order, split
 from kagent_bench.evaluate.modules.extract import Extraction, NotExtractable, extract
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.modules.values import StorageWriter, TooMuchStructure
@@ -82,13 +83,13 @@ def _record(path: Path, name: ModuleName, source: str) -> Recorded | Fault:
     lacking = [item for item in ("Model", "get_inputs") if not callable(namespace.get(item))]
     if lacking:
         return _fault("no_problem", f"the file defines no {' and no '.join(lacking)}")
-    init, init_kwargs = _split(namespace.get("get_init_inputs", list)())
+    init, init_kwargs = split(namespace.get("get_init_inputs", list)())
     torch.manual_seed(SEED)
     model = namespace["Model"](*init, **init_kwargs)
     if not isinstance(model, torch.nn.Module):
         return _fault("no_problem", f"Model makes a {type(model).__name__}, not a torch.nn.Module")
     model = model.eval().requires_grad_(requires_grad=False)
-    args = list(namespace["get_inputs"]())
+    args = in_order(model, namespace["get_inputs"]())
     extraction = extract(model, args, str(path))
     difference = _difference(model, extraction, args)
     if difference:
@@ -113,16 +114,6 @@ def _load(path: Path, source: str) -> dict[str, Any]:
     sys.modules[_MODULE] = made
     exec(compile(source, str(path), "exec", dont_inherit=True), vars(made))  # noqa: S102 - the user's code, contained
     return vars(made)
-
-
-def _split(given: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return positional and keyword arguments of the class: a list, a dict, or a list of both as ``[[..], {..}]``."""
-    if isinstance(given, Mapping):
-        return [], dict(given)
-    items = list(given)
-    if len(items) == 2 and isinstance(items[0], list) and isinstance(items[1], Mapping):  # noqa: PLR2004
-        return items[0], dict(items[1])
-    return items, {}
 
 
 def _difference(model: torch.nn.Module, extraction: Extraction, args: list[Any]) -> str:

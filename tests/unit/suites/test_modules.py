@@ -42,6 +42,10 @@ FILES = {
     "loops": "while True:\n    pass\n",
     "loops_inside": GOOD.replace("return torch", "while True:\n            pass\n        return torch"),
     "raises": GOOD.replace("return torch.relu(x)", 'raise ValueError("not today")'),
+    "names_its_arguments": GOOD.replace("forward(self, x)", "forward(self, x, scale=2, bias=0)")
+    .replace("relu(x)", "relu(x * scale) + bias")
+    .replace("[torch.randn(4, 4)]", '{"x": torch.randn(4, 4), "bias": torch.randn(4)}'),
+    "one_tensor": GOOD.replace("[torch.randn(4, 4)]", "torch.randn(4, 4)"),
     "lacks": "import nothing_of_this_name\n",
 }
 
@@ -77,6 +81,8 @@ def test_every_file_has_its_own_status(recorded: dict[str, OperatorCases]) -> No
         "loops": "problem_timeout",
         "loops_inside": "problem_timeout",
         "raises": "not_exportable",
+        "names_its_arguments": "",
+        "one_tensor": "",
         "lacks": "missing_import",
     } == faults
 
