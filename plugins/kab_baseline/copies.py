@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from kab_baseline.definitions.copies import Copy
     from kab_baseline.signature import Signature
 
-SCATTER = {"SCATTER_BLOCK": 128, "SCATTER_CHUNK": 32}
-"""Elements of the result in a program that scatters, and how many indices it looks at together."""
+SIZES = {"SCATTER_BLOCK": 128, "SCATTER_CHUNK": 32, "RANK_BLOCK": 128}
+"""Elements of the result in a program that scatters, how many indices it looks at together, and elements of a program
+that sorts."""
 
 
 def write(definition: Copy, signature: Signature) -> str:
     """Return the kernel file of an overload."""
     body = "\n".join(definition.lines)
     kernels = kernels_used_by(body, HOST_TEXTS)
-    return assemble(signature, definition.summary, kernels, body, constants={"BLOCK": BLOCK, **SCATTER})
+    return assemble(signature, definition.summary, kernels, body, constants={"BLOCK": BLOCK, **SIZES})

@@ -12,9 +12,16 @@ DEVICE_TEXTS = (
     "device_rows.py.txt",
     "device_products.py.txt",
     "device_copies.py.txt",
+    "device_indexing.py.txt",
 )
 """Functions that run inside a kernel."""
-HOST_TEXTS = ("host.py.txt", "host_rows.py.txt", "host_products.py.txt", "host_copies.py.txt")
+HOST_TEXTS = (
+    "host.py.txt",
+    "host_rows.py.txt",
+    "host_products.py.txt",
+    "host_copies.py.txt",
+    "host_indexing.py.txt",
+)
 """Functions that allocate and launch."""
 
 _FUNCTION = re.compile(r"^(?:@triton\.jit\n)?def (\w+)\(", re.MULTILINE)

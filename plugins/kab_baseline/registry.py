@@ -11,9 +11,11 @@ import torch
 from kab_baseline import copies, losses, pointwise, products, rows, scans
 from kab_baseline.definitions import activations, binary, normalizations, reductions, ternary, unary
 from kab_baseline.definitions import copies as copy_table
+from kab_baseline.definitions import indexing as index_table
 from kab_baseline.definitions import losses as loss_table
 from kab_baseline.definitions import products as product_table
 from kab_baseline.definitions import scans as scan_table
+from kab_baseline.definitions import selection as selection_table
 from kab_baseline.signature import Signature, Writes, read_signature
 from kagent_bench.model.names import OperatorName
 
@@ -29,6 +31,7 @@ _POINTWISE: dict[str, Pointwise] = {
     **loss_table.GRADIENTS,
 }
 
+_COPIES = {**copy_table.OPERATORS, **index_table.OPERATORS, **selection_table.OPERATORS}
 _ROWS = {**reductions.BUILDERS, **normalizations.BUILDERS}
 
 
@@ -72,7 +75,7 @@ def writer_of(signature: Signature) -> Callable[[], str] | None:
     scan = scan_table.OPERATORS.get(base)
     if scan is not None and scans.supports(signature):
         return lambda: scans.write(scan, signature)
-    copy = copy_table.OPERATORS.get(str(signature.operator))
+    copy = _COPIES.get(str(signature.operator))
     if copy is not None:
         return lambda: copies.write(copy, signature)
     return None

@@ -55,6 +55,26 @@ def layouts(dtype: torch.dtype) -> Iterator[torch.Tensor]:
         yield special
 
 
+def indexed(x: torch.Tensor) -> Iterator[Call]:
+    """Yield calls that index a tensor: by integers in several shapes, from the end, in dimensions apart, by masks."""
+    if not x.dim() or not x.numel():
+        return
+    first, last = torch.tensor([[0, -1, 0]]), torch.tensor([[-1], [0]])
+    lists: list[list[torch.Tensor | None]] = [
+        [first],
+        [x > 0],
+        [x.select(-1, 0) > 0] if x.dim() > 1 else [last],
+    ]
+    if x.dim() > 1:
+        lists += [[first, last], [None, last.int()]]
+    if x.dim() > 2:
+        lists.append([first, None, last])
+    for indices in lists:
+        yield "index.Tensor", (x, indices), {}
+        yield "index_put", (x, indices, x.new_ones(()), True), {}
+        yield "index_put_", (x.clone(), indices, x.new_ones(())), {}
+
+
 def calls() -> Iterator[Call]:
     """Yield operator calls; those that eager refuses are left out later."""
     dtypes = (torch.float32, torch.float16, torch.int64, torch.bool)
@@ -77,6 +97,9 @@ def calls() -> Iterator[Call]:
             yield "where.self", (x > 0, x, torch.zeros((), dtype=dtype)), {}
             yield "cat", ([x, x], 0), {}
             yield "flip", (x, [0]), {}
+            for largest_first in (False, True):
+                yield "sort.stable", (x,), {"stable": True, "dim": 0, "descending": largest_first}
+            yield from indexed(x.contiguous())
         a, b = torch.arange(70 * 33).view(70, 33) % 7, torch.arange(33 * 65).view(33, 65) % 5
         yield "mm", (a.to(dtype), b.to(dtype)), {}
         yield "addmm", (b[0].to(dtype), a.to(dtype), b.to(dtype)), {"beta": 2, "alpha": 3}
