@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 from kab_fuser.attention import CALL, written_out
+from kab_fuser.complex_numbers import PARTS
 from kab_fuser.library import computes
 from kab_fuser.narrowing import Narrowing
 from kab_fuser.pooling import WINDOWS
@@ -47,14 +48,15 @@ _DECOMPOSED = (
     "_fused_rms_norm rms_norm nll_loss_forward nll_loss2d_forward addcmul addcdiv hardtanh hardswish hardsigmoid "
     "glu prelu mse_loss smooth_l1_loss huber_loss soft_margin_loss binary_cross_entropy "
     "binary_cross_entropy_with_logits silu_backward rsub hardshrink softshrink log_sigmoid_forward std std_mean "
-    "addr linalg_vector_norm upsample_nearest2d baddbmm unsafe_chunk unsafe_split dist logsumexp renorm"
+    "addr linalg_vector_norm upsample_nearest2d upsample_linear1d upsample_bilinear2d "
+    "upsample_trilinear3d upsample_bicubic2d grid_sampler_2d adaptive_max_pool2d baddbmm unsafe_chunk unsafe_split dist logsumexp renorm"
 ).split()
 _KEPT = frozenset(
     """
     gelu silu elu selu celu relu relu6 leaky_relu hardtanh hardsigmoid hardswish softplus softshrink hardshrink
     threshold log_sigmoid mish sigmoid tanh clamp clamp_min clamp_max rsub addcmul addcdiv lerp where masked_fill
     _softmax _log_softmax native_layer_norm logsumexp var var_mean std std_mean mean sum amax amin prod
-    linalg_vector_norm square reciprocal logit nan_to_num xlogy expm1 log1p
+    linalg_vector_norm square reciprocal logit nan_to_num xlogy expm1 log1p index_add index_copy index_fill
     """.split()
 )
 """Calls for which the baseline has a formula."""
@@ -169,7 +171,7 @@ def _table(*, bias_apart: bool) -> dict[Any, Any]:
     if bias_apart:
         table[torch.ops.aten.convolution.default] = _bias_apart
         table[torch.ops.aten.addmm.default] = _sum_apart
-    return {**table, **WINDOWS, **TWO_STEPS}
+    return {**table, **WINDOWS, **TWO_STEPS, **PARTS}
 
 
 def _bias_apart(source: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *rest: Any) -> Any:

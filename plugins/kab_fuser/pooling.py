@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 aten = torch.ops.aten
 
@@ -14,22 +18,72 @@ def _sizes(value: Any, rank: int) -> list[int]:
     return items * rank if len(items) == 1 else items
 
 
-def _windows(
-    source: torch.Tensor,
-    kernel: list[int],
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    fill: float,
-) -> torch.Tensor:
-    """Return a view with the windows as last dimensions, whatever the input's strides are when it runs."""
-    if any(padding):
-        pads = [size for pad in reversed(padding) for size in (pad, pad)]
-        source = aten.constant_pad_nd(source, pads, fill)
-    lead = source.dim() - len(kernel)
-    for place, (size, step, gap) in enumerate(zip(kernel, stride, dilation, strict=True)):
-        source = source.unfold(lead + place, gap * (size - 1) + 1, step)[..., ::gap]
-    return source
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pool:
+    """The windows of a pooling call, a number for each dimension."""
+
+    kernel: list[int]
+    stride: list[int]
+    padding: list[int]
+    dilation: list[int]
+    ceil: bool
+
+    @classmethod
+    def read(
+        cls,
+        rank: int,
+        kernel: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        dilation: Any = 1,
+        *,
+        ceil: bool = False,
+    ) -> _Pool:
+        """Take the arguments as the schema has them."""
+        sizes = _sizes(kernel, rank)
+        return cls(
+            kernel=sizes,
+            stride=_sizes(stride, rank) if stride else sizes,
+            padding=_sizes(padding, rank),
+            dilation=_sizes(dilation, rank),
+            ceil=ceil,
+        )
+
+    def windows(self, source: torch.Tensor, border: float, beyond: float | None = None) -> torch.Tensor:
+        """Return a view with the windows as last dimensions, whatever the input's strides are when it runs.
+
+        Args:
+            source: the input.
+            border: the value of its padding.
+            beyond: that of what the last windows take beyond it, where the number of windows is rounded up.
+        """
+        if any(self.padding):
+            source = _bordered(source, [(size, size) for size in self.padding], border)
+        rest = self._rest(source.shape[-len(self.kernel) :])
+        if any(rest):
+            source = _bordered(source, [(0, size) for size in rest], border if beyond is None else beyond)
+        lead = source.dim() - len(self.kernel)
+        for place, (size, step, gap) in enumerate(zip(self.kernel, self.stride, self.dilation, strict=True)):
+            source = source.unfold(lead + place, gap * (size - 1) + 1, step)[..., ::gap]
+        return source
+
+    def _rest(self, padded: Sequence[int]) -> list[int]:
+        """Return how many elements the last windows take beyond the padded input."""
+        found = []
+        for size, kernel, step, pad, gap in zip(
+            padded, self.kernel, self.stride, self.padding, self.dilation, strict=True
+        ):
+            span = gap * (kernel - 1) + 1
+            last = -(-(size - span) // step) * step if self.ceil else 0
+            if last >= size - pad:  # a window must begin inside the input or its left padding
+                last -= step
+            found.append(max(last + span - size, 0))
+        return found
+
+
+def _bordered(source: torch.Tensor, widths: list[tuple[int, int]], value: float) -> torch.Tensor:
+    pads = [size for pair in reversed(widths) for size in pair]
+    return aten.constant_pad_nd(source, pads, value)  # type: ignore[no-any-return]
 
 
 def _max_pool(rank: int) -> Any:
@@ -41,18 +95,8 @@ def _max_pool(rank: int) -> Any:
         dilation: Any = 1,
         ceil_mode: bool = False,  # noqa: FBT001, FBT002 - as in the schema
     ) -> Any:
-        kernel = _sizes(kernel_size, rank)
-        if ceil_mode:
-            return NotImplemented
-        windows = _windows(
-            source,
-            kernel,
-            _sizes(stride, rank) if stride else kernel,
-            _sizes(padding, rank),
-            _sizes(dilation, rank),
-            float("-inf"),
-        )
-        return windows.amax(tuple(range(-rank, 0)))
+        found = _Pool.read(rank, kernel_size, stride, padding, dilation, ceil=ceil_mode)
+        return found.windows(source, float("-inf")).amax(tuple(range(-rank, 0)))
 
     return pool
 
@@ -69,20 +113,17 @@ def _max_pool_with_indices(rank: int) -> Any:
         ceil_mode: bool = False,  # noqa: FBT001, FBT002 - as in the schema
     ) -> Any:
         values = plain(source, kernel_size, stride, padding, dilation, ceil_mode)
-        if values is NotImplemented:
-            return NotImplemented
-        kernel, pads, gaps = (_sizes(item, rank) for item in (kernel_size, padding, dilation))
-        steps = _sizes(stride, rank) if stride else kernel
-        rest = _windows(source, kernel, steps, pads, gaps, float("-inf")).flatten(-rank).argmax(-1)
+        found = _Pool.read(rank, kernel_size, stride, padding, dilation, ceil=ceil_mode)
+        rest = found.windows(source, float("-inf")).flatten(-rank).argmax(-1)
         # The place in the window is that in the input's plane; where nobody uses it, it is not computed.
         index = torch.zeros_like(rest)
         scale = 1
         for dim in reversed(range(rank)):
             size, out = source.shape[dim - rank], values.shape[dim - rank]
             view = [out if place == dim else 1 for place in range(rank)]
-            start = (torch.arange(out, device=source.device) * steps[dim] - pads[dim]).view(view)
-            index = index + (start + rest % kernel[dim] * gaps[dim]) * scale
-            rest = rest // kernel[dim]
+            start = torch.arange(out, device=source.device) * found.stride[dim] - found.padding[dim]
+            index = index + (start.view(view) + rest % found.kernel[dim] * found.dilation[dim]) * scale
+            rest = rest // found.kernel[dim]
             scale *= size
         return values, index
 
@@ -99,12 +140,14 @@ def _avg_pool(rank: int) -> Any:
         count_include_pad: bool = True,  # noqa: FBT001, FBT002
         divisor_override: Any = None,
     ) -> Any:
-        kernel, pads = _sizes(kernel_size, rank), _sizes(padding, rank)
-        if ceil_mode or divisor_override is not None or (any(pads) and not count_include_pad):
-            return NotImplemented
-        step = _sizes(stride, rank) if stride else kernel
-        windows = _windows(source, kernel, step, pads, [1] * rank, 0.0)
-        return windows.mean(tuple(range(-rank, 0)))
+        found = _Pool.read(rank, kernel_size, stride, padding, ceil=ceil_mode)
+        windows, dims = found.windows(source, 0.0), tuple(range(-rank, 0))
+        if divisor_override is not None:
+            return windows.sum(dims) / divisor_override
+        if not ceil_mode and (count_include_pad or not any(found.padding)):
+            return windows.mean(dims)
+        inside = torch.ones(source.shape[-rank:], dtype=source.dtype, device=source.device)
+        return windows.sum(dims) / found.windows(inside, float(count_include_pad), 0.0).sum(dims)
 
     return pool
 
@@ -118,7 +161,7 @@ def _adaptive(rank: int) -> Any:
         if all(out == 1 for out in wanted):
             return source.mean(tuple(range(-rank, 0)), keepdim=True)
         kernel = [size // out for size, out in zip(inside, wanted, strict=True)]
-        return _windows(source, kernel, kernel, [0] * rank, [1] * rank, 0.0).mean(tuple(range(-rank, 0)))
+        return _Pool.read(rank, kernel).windows(source, 0.0).mean(tuple(range(-rank, 0)))
 
     return pool
 
