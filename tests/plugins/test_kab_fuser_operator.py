@@ -87,7 +87,7 @@ def test_an_operator_that_is_one_kernel_is_the_inner_generators() -> None:
 
 def test_an_operator_without_a_composition_is_declined_by_name() -> None:
     """The reason has what the inner generator says, and that PyTorch does not decompose the operator."""
-    result = _composition("sort", shape=(4, 6)).run()
+    result = _composition("cummax", 0, shape=(4, 6)).run()
     assert (result.source, result.reason) == (None, "unsupported")
-    assert "no formula for sort.default" in result.detail
-    assert "PyTorch has no decomposition of sort.default" in result.detail
+    assert "no formula for cummax.default" in result.detail
+    assert "PyTorch has no decomposition of cummax.default" in result.detail
