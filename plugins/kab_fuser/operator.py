@@ -91,6 +91,8 @@ class OperatorComposition:
         self._finer[f"aten.{operator}"] = None
         while True:
             calls = self._calls()
+            if not calls:
+                raise _Undone(f"PyTorch's decomposition of {operator} has no call that computes")
             before = len(self._finer)
             for name, cases in calls.items():
                 if name not in self._sources:

@@ -86,8 +86,9 @@ def test_an_operator_that_is_one_kernel_is_the_inner_generators() -> None:
 
 
 def test_an_operator_without_a_composition_is_declined_by_name() -> None:
-    """The reason has what the inner generator says, and that PyTorch does not decompose the operator."""
-    result = _composition("cummax", 0, shape=(4, 6)).run()
+    """The reason has what the inner generator says, and why PyTorch's decomposition is none."""
+    result = _composition("logcumsumexp", 0, shape=(4, 6)).run()
     assert (result.source, result.reason) == (None, "unsupported")
-    assert "no formula for cummax.default" in result.detail
-    assert "PyTorch has no decomposition of cummax.default" in result.detail
+    assert "no formula for logcumsumexp.default" in result.detail
+    assert "PyTorch has no decomposition of logcumsumexp.default" in result.detail
+    assert "has no call that computes" in _composition("cummax", 0, shape=(4, 6)).run().detail
