@@ -113,6 +113,17 @@ class Supervisor:
         self._unhaunted = False
         """Whether the kernel at hand is still to be tried without its launches."""
 
+    def within(self, *, startup_s: float, call_s: float) -> Supervisor:
+        """Return one that shares everything with this one, and waits for a kernel no longer than so many seconds."""
+        limits = self._settings.limits
+        limits = replace(
+            limits,
+            startup_timeout_s=min(startup_s, limits.startup_timeout_s),
+            call_timeout_s=min(call_s, limits.call_timeout_s),
+        )
+        settings = replace(self._settings, limits=limits)
+        return Supervisor(self._oracle, self._server, settings, self._compile_server)
+
     def judge(self, job: KernelJob) -> Iterator[CaseRecord]:
         """Yield the record of each case as soon as it is known.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from kagent_bench.evaluate.session import Session
     from kagent_bench.model.record import CaseRecord
     from kagent_bench.model.selection import OperatorCases
+
+HANG_S = 3.0
+"""Seconds after which a kernel that may hang, by its verdict, does so; others have all the time of the settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +72,10 @@ class Judges:
         job = KernelJob(kernel=kernel, source=source, kind=item.kind, cases=keyed)
         worker = self._free.get()
         try:
-            supervisor = self._session.supervisor(worker)
-            supervisor.printed = ""
+            supervisor = self._session.supervisor(worker).within(
+                startup_s=HANG_S if entry.allows("timeout", "startup") else math.inf,
+                call_s=HANG_S if entry.allows("timeout", "call") else math.inf,
+            )
             records: list[CaseRecord] = []
             judging = supervisor.judge(job)
             for record in judging:
