@@ -20,6 +20,7 @@ import numpy as np  # noqa: E402 - after the environment
 import torch  # noqa: E402
 
 from kab_baseline import registry  # noqa: E402
+from kagent_bench.evaluate.candidate.triton_hooks import quicken_interpreter  # noqa: E402
 from kagent_bench.model.names import OperatorName  # noqa: E402
 
 ULPS = {torch.float16: 4, torch.bfloat16: 4, torch.float32: 32, torch.float64: 64}
@@ -167,6 +168,7 @@ def main() -> int:
     """Compare every call; return the number of disagreements."""
     np.seterr(all="ignore")
     torch.set_num_threads(1)
+    quicken_interpreter()
     kernels: dict[str, Any] = {}
     n_compared = n_bad = 0
     for text, args, kwargs in calls():
