@@ -1,8 +1,8 @@
-"""Composes problem files and runs the result in Triton's interpreter beside PyTorch: ``python FILE OUT PROBLEM ...``.
+"""Composes problem files, and runs what comes of some in Triton's interpreter beside PyTorch.
 
-One JSON line is printed for each problem: its name, the largest relative difference, what stays with the library, and
-the hash of what was written; with ``--write`` before OUT, nothing is run and there is no difference. Run in a process
-of its own with TRITON_INTERPRET=1.
+Arguments are ``OUT PROBLEM ... --run PROBLEM ...``. One JSON line is printed for each problem: its name, the hash of
+what was written, and of those that are run the largest relative difference and what stays with the library. It is called
+in a process of its own with TRITON_INTERPRET=1, see ``fuser_process``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kab_fuser.options import FuserOptions
 from kab_fuser.pipeline import Pipeline
 from kab_fuser.region_store import RegionStore
 from kagent_bench.artefacts.problem import build_problem
+from kagent_bench.evaluate.candidate.triton_hooks import quicken_interpreter
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.evaluate.oracle import inputs, reference
@@ -104,13 +105,16 @@ def _difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
     return float(torch.nan_to_num((left - right).abs() / (1 + right.abs()), nan=0.0, posinf=0.0).max())
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> None:
+    """Compose the problems of the command line."""
     torch.set_num_threads(1)
+    quicken_interpreter()
     printed = sys.stdout
-    run = sys.argv[1] != "--write"
-    folder, *problems = sys.argv[1 if run else 2 :]
+    place = arguments.index("--run")
+    folder, *problems = arguments[:place]
     for argument in problems:
-        with contextlib.redirect_stdout(sys.stderr):
-            line = compose(Path(argument), Path(folder), run=run)
+        # With AMX, oneDNN's products in bfloat16 spread NaN to other rows (torch 2.13).
+        with contextlib.redirect_stdout(sys.stderr), torch.backends.mkldnn.flags(enabled=False):
+            line = compose(Path(argument), Path(folder), run=argument in arguments[place:])
         printed.write(json.dumps(line) + "\n")
         printed.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -21,19 +20,19 @@ from kab_fuser.signature import signature_of
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.model.names import ModuleName
+from tests.plugins.fuser_process import compose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kab_fuser.partition import Partition
 
 PROBLEMS = Path(__file__).with_name("fuser_problems")
-CASES = Path(__file__).with_name("kab_fuser_cases.py")
 RUN = ("conv_bn_relu", "moe_gate", "running_average")
 """Problems that every run composes and compares: a product with what follows, a call that stays, a written buffer.
 All of them are run by ``tests/benchmarks/fuser.py``."""
 ODD = Path(__file__).with_name("fuser_odd_problems")
 LARGEST_DIFFERENCE = 1e-4
+RUN_EACH = "import runpy, sys\nfor path in sys.argv[1:]:\n    runpy.run_path(path, run_name='__main__')"
+"""Runs files one after the other, each as a script."""
 
 
 def _cut(name: str) -> Partition:
@@ -43,69 +42,62 @@ def _cut(name: str) -> Partition:
     return partition(lowered.program, lowered.origin, frozenset())
 
 
-def _compose(
-    out: Path, problems: Iterable[Path], hash_seed: str = "1", *, run: bool = True
-) -> list[dict[str, Any]]:
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            str(CASES),
-            *([] if run else ["--write"]),
-            str(out),
-            *map(str, problems),
-        ],
-        env=environment,
-        cwd=out,
-        capture_output=True,
-        text=True,
-        check=False,
+@pytest.fixture(scope="module")
+def composed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Compose every problem, and run some."""
+    problems = sorted(PROBLEMS.glob("*.py"))
+    return compose(
+        tmp_path_factory.mktemp("composed"), problems, run=[PROBLEMS / f"{name}.py" for name in RUN]
     )
-    assert 0 == done.returncode, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.mark.timeout(300)  # a process that imports PyTorch's compiler and interprets kernels
-def test_composed_modules_compute_what_the_modules_do(tmp_path: Path) -> None:
+def test_composed_modules_compute_what_the_modules_do(composed: dict[str, dict[str, Any]]) -> None:
     """Composed files agree with PyTorch in the interpreter."""
-    found = _compose(tmp_path, [PROBLEMS / f"{name}.py" for name in RUN])
+    found = {name: item for name, item in composed.items() if "difference" in item}
 
-    assert list(RUN) == [item["name"] for item in found]
-    for item in found:
+    assert set(RUN) == set(found)
+    for item in found.values():
         assert item["difference"] <= LARGEST_DIFFERENCE, item
         assert [] == item["eager"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_what_is_written_does_not_depend_on_the_hash_seed(
+    composed: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """The composed file and the public Fuser's file of every problem are the same bytes in another process."""
+    problems = sorted(PROBLEMS.glob("*.py"))
+    again = compose(tmp_path, problems, run=[], hash_seed="2")
+
+    assert [path.stem for path in problems] == list(composed) == list(again)
+    assert {name: item["sha256"] for name, item in composed.items()} == {
+        name: item["sha256"] for name, item in again.items()
+    }
 
 
 @pytest.mark.timeout(300)
 def test_modules_of_odd_forms_are_composed(tmp_path: Path) -> None:
     """Sequences as arguments, indices of pooling, tied weights, written views, complex numbers, a layer of PyTorch; the file's own test runs, too."""
-    found = {item.pop("name"): item for item in _compose(tmp_path, sorted(ODD.glob("*.py")))}
+    problems = sorted(ODD.glob("*.py"))
+    found = compose(tmp_path, problems, run=problems)
+    files = [str(tmp_path / name / "composed_kernel.py") for name in found]
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_EACH, *files],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
-    assert {path.stem for path in ODD.glob("*.py")} == set(found)
+    assert {path.stem for path in problems} == set(found)
     for name, item in found.items():
         assert item["difference"] <= LARGEST_DIFFERENCE, (name, item)
         assert [] == item["eager"]
-        done = subprocess.run(
-            [sys.executable, str(tmp_path / name / "composed_kernel.py")],
-            env={**os.environ, "TRITON_INTERPRET": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.stdout.startswith("largest difference: "), done.stderr[-2000:]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_what_is_written_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
-    """The composed file and the public Fuser's file of every problem are the same bytes in another process."""
-    problems = sorted(PROBLEMS.glob("*.py"))
-    first = _compose(tmp_path, problems, "1", run=False)
-
-    assert [path.stem for path in problems] == [item["name"] for item in first]
-    assert first == _compose(tmp_path, problems, "2", run=False)
+    assert ["largest difference"] * len(files) == [
+        line.partition(":")[0] for line in done.stdout.splitlines()
+    ], done.stderr[-2000:]
 
 
 def test_an_epilogue_joins_its_product() -> None:

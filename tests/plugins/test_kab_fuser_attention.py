@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +11,11 @@ from kab_fuser.lower import lower
 from kab_fuser.partition import Partition, partition
 from kagent_bench.evaluate.modules.problem_file import Recorded, read_problem
 from kagent_bench.model.names import ModuleName
+from tests.plugins.fuser_process import compose
 
-CASES = Path(__file__).with_name("kab_fuser_cases.py")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 LARGEST_DIFFERENCE = {"float32": 1e-4, "float16": 2e-2, "bfloat16": 2e-1}
 """By dtype; PyTorch rounds scores and weights to it, the kernel does not round scores."""
 FILE = """
@@ -109,33 +108,20 @@ def test_every_form_is_one_region(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.timeout(300)  # a process that imports PyTorch's compiler and interprets kernels
-@pytest.mark.parametrize("dtype", LARGEST_DIFFERENCE)
-def test_kernels_compute_what_pytorch_does(tmp_path: Path, dtype: str) -> None:
+def test_kernels_compute_what_pytorch_does(tmp_path: Path) -> None:
     """Tails, heads that are no power of two, and rows that are masked as a whole: NaN after a softmax, zeros after a call."""
-    names = FORMS if dtype == "float32" else ("batches", "masked_rows", "called_with_truth")
-    for name in names:
-        (tmp_path / f"{name}.py").write_text(_text(FORMS[name], dtype))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            str(CASES),
-            str(tmp_path),
-            *(str(tmp_path / f"{name}.py") for name in names),
-        ],
-        env={**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert 0 == done.returncode, done.stderr[-2000:]
-    found = {item["name"]: item for item in map(json.loads, done.stdout.splitlines())}
+    expected = {}
+    for dtype, largest in LARGEST_DIFFERENCE.items():
+        for name in FORMS if dtype == "float32" else ("batches", "masked_rows", "called_with_truth"):
+            path = tmp_path / f"{name}_{dtype}.py"
+            path.write_text(_text(FORMS[name], dtype))
+            expected[path] = largest
+    found = compose(tmp_path, expected, run=expected)
 
-    assert set(names) == set(found)
-    for item in found.values():
-        assert item["difference"] <= LARGEST_DIFFERENCE[dtype], item
+    assert {path.stem for path in expected} == set(found)
+    for path, largest in expected.items():
+        item = found[path.stem]
+        assert item["difference"] <= largest, (path.stem, item)
         assert [] == item["eager"]
 
 
