@@ -43,6 +43,8 @@ from kagent_bench.model.program import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kagent_bench.evaluate.modules.interpret import Call
+
 _DECOMPOSED = (
     "native_group_norm native_batch_norm _native_batch_norm_legit_no_training _native_batch_norm_legit "
     "_fused_rms_norm rms_norm nll_loss_forward nll_loss2d_forward addcmul addcdiv hardtanh hardswish hardsigmoid "
@@ -146,8 +148,9 @@ class _Trace:
         self.values: dict[str, tuple[str | None, ...]] = {}
         self._seen = 0
 
-    def take(self, node: Node, args: list[Any], kwargs: dict[str, Any], value: Any) -> Any:
+    def take(self, node: Node, args: list[Any], kwargs: dict[str, Any], call: Call) -> Any:
         del args, kwargs
+        value = call()
         mode: Any = get_proxy_mode()
         nodes = list(mode.tracer.graph.nodes)
         for made in nodes[self._seen :]:

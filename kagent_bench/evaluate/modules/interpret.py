@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,8 +26,10 @@ WIDER = {
 }
 """The dtype that the exact result is computed in."""
 
-Watch = Callable[["Node", list[Any], dict[str, Any], Any], Any]
-"""Sees a node's arguments and its value; what it returns takes the value's place."""
+Call = Callable[[], Any]
+"""Runs a node's call and returns its value."""
+Watch = Callable[["Node", list[Any], dict[str, Any], Call], Any]
+"""Sees a node's arguments and runs its call; what it returns takes the value's place."""
 
 
 class ProgramRun:
@@ -42,7 +44,7 @@ class ProgramRun:
         Args:
             program: what to run.
             wide: whether floating-point arguments come in float64 and dtype arguments mean float64.
-            watch: sees, and may change, the value of every node.
+            watch: runs the call of every node, and may change its value.
         """
         self.program = program
         self._wide = wide
@@ -54,7 +56,7 @@ class ProgramRun:
         return ProgramRun(self.program, wide=True, watch=self._watch)
 
     def watched(self, watch: Watch) -> ProgramRun:
-        """Return the same program with every node's value seen by ``watch``."""
+        """Return the same program with every node's call run by ``watch``."""
         return ProgramRun(self.program, wide=self._wide, watch=watch)
 
     def __call__(self, *args: Any, **state: torch.Tensor) -> Any:
@@ -75,8 +77,8 @@ class ProgramRun:
         for node in self.program.nodes:
             given = [self._resolve(value, values, device) for value in node.args]
             named = {name: self._resolve(value, values, device) for name, value in node.kwargs}
-            value = _call(node.operator, given, named)
-            values[node.name] = value if self._watch is None else self._watch(node, given, named, value)
+            call = partial(_call, node.operator, given, named)
+            values[node.name] = call() if self._watch is None else self._watch(node, given, named, call)
         # What is written may look at what is written over: read all, then write.
         written = [(values[target], values[source].clone()) for target, source in self.program.writes]
         result = self._resolve(self.program.output, values, device)

@@ -6,7 +6,7 @@ error is ``tol * (|reference| + m)``, elementwise, with
 - for sums of products (``semantics.LINEAR``): m = the operator on absolute values and factors;
 - for everything else: m = the larger of \|f(x(1+d)) - f(x)\| / d that both signs of d agree on, a componentwise
   condition number times \|f\| (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6); pointwise
-  operators perturb one argument after the other and add up, others use random signs;
+  operators perturb one argument after the other and add up, others use random shares of both signs;
 - plus the sizes of the terms of formulas that cancel by nature (``terms``);
 - plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``); in half
   precision less, as Triton evaluates no transcendental function in it.
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 _STEP = 2.0**-20
 """Relative perturbation: far above float64's rounding, far below any scale on which functions bend."""
 _RANDOM_DRAWS = 8
-"""Sign patterns for operators whose outputs depend on many inputs: two inputs that move together, as an element
-and its row's maximum in a softmax, show nothing; all draws do so once in 256."""
+"""Draws for operators whose outputs depend on many inputs."""
 _FACTORS = frozenset({"alpha", "beta"})
 """Keyword arguments that scale a term of a sum."""
 
@@ -87,13 +86,19 @@ def accumulated(
     source = torch.Generator(expected.device).manual_seed(0)
     draws = torch.zeros_like(magnitude)
     for _ in range(_RANDOM_DRAWS):
-        signs = {
-            index: torch.randint(0, 2, storages[index].shape, generator=source, device=source.device) * 2.0
-            - 1
-            for index in floats
-        }
-        draws = torch.maximum(draws, _sensitivity(operator, case, wide, signs, expected, leaf))
+        shares = {index: random_shares(storages[index].shape, source) for index in floats}
+        draws = torch.maximum(draws, _sensitivity(operator, case, wide, shares, expected, leaf))
     return magnitude + draws
+
+
+def random_shares(shape: Sequence[int], source: torch.Generator) -> torch.Tensor:
+    """Return float64 numbers of both signs and of sizes from 1/4 to 5/4, on the generator's device.
+
+    Signs alone would not do: of two equal terms one half of all draws would show nothing, of twelve a fifth.
+    """
+    drawn = torch.rand(tuple(shape), generator=source, device=source.device, dtype=torch.float64)
+    drawn.mul_(2.0).sub_(1.0)
+    return drawn.add_(drawn.sign(), alpha=0.25)
 
 
 def _terms(
@@ -131,14 +136,14 @@ def _sensitivity(
     operator: Callable[..., Any],
     case: Case,
     storages: Sequence[torch.Tensor],
-    signs: dict[int, torch.Tensor],
+    shares: dict[int, torch.Tensor],
     expected: torch.Tensor,
     leaf: int,
 ) -> torch.Tensor:
     change: torch.Tensor | None = None
     for direction in (_STEP, -_STEP):
         moved = [
-            storage * (1 + direction * signs[index]) if index in signs else storage
+            storage * (1 + direction * shares[index]) if index in shares else storage
             for index, storage in enumerate(storages)
         ]
         difference = _clean((_leaf(operator, case, moved, leaf, expected) - expected).abs()) / _STEP

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from kagent_bench.evaluate.modules.interpret import ProgramRun
+    from kagent_bench.evaluate.modules.interpret import Call, ProgramRun
     from kagent_bench.evaluate.oracle.semantics import Semantics
     from kagent_bench.model.case import Case
     from kagent_bench.model.program import Node
@@ -74,8 +74,9 @@ def module_work(
     seen = _Seen()
     by_node: dict[str, Counter[str]] = {}
 
-    def take(node: Node, args: list[Any], kwargs: dict[str, Any], value: Any) -> Any:
+    def take(node: Node, args: list[Any], kwargs: dict[str, Any], call: Call) -> Any:
         del args, kwargs
+        value = call()
         computing = library_calls(seen.calls, semantics)
         by_node[node.name] = Counter({name: seen.calls[name] for name in computing})
         seen.calls = Counter()

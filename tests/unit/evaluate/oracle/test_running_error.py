@@ -17,7 +17,7 @@ from kagent_bench.evaluate.tolerance import tolerance_table
 from kagent_bench.model.case import Case, StorageSpec, SymbolSpec, TensorSpec, UniformValues
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import ModuleName
-from kagent_bench.model.program import Input, Node, NodeRef, Program, TensorFacts
+from kagent_bench.model.program import GET_ITEM, Input, Node, NodeRef, Program, TensorFacts
 
 FACTS = TensorFacts(dtype="float32", shape=(4,), stride=(1,))
 
@@ -162,3 +162,69 @@ def test_a_written_buffer_is_counted_like_an_output() -> None:
 
     assert target.expected.compare(values + 2e-5).ok
     assert not target.expected.compare(values + 1e-2).ok
+
+
+def test_two_equal_terms_that_cancel_are_counted_at_every_element() -> None:
+    """Where x/2 is taken from x/2 nothing is left, and no element's rounding errors are overlooked by chance."""
+    facts = replace(FACTS, shape=(100_000,))
+    x, halves = NodeRef(name="x"), ("half", "other")
+    program = _program(
+        *((name, "aten.mul.Tensor", (x, 0.5)) for name in halves),
+        ("left", "aten.sub.Tensor", tuple(NodeRef(name=name) for name in halves)),
+    )
+    program = replace(program, inputs=(Input(name="x", facts=facts),))
+    tensor = TensorSpec(storage=0, shape=facts.shape, stride=(1,))
+    storage = StorageSpec(dtype="float32", numel=100_000, rule=UniformValues(low=0.0, high=1.0))
+    case = make_case(ModuleName("m"), (tensor,), (), (storage,), dtype="float32", origin="module")
+    values = torch.ones(100_000)
+    run = ProgramRun(program)
+    exact = reference.run(run, case, [values], wide=True)
+    magnitude = running_error(run, case, [values], exact, lambda outcome: outcome.leaves[0], lambda _: 1.0)
+
+    assert float(magnitude.min()) > 1 / 32
+
+
+def test_a_call_that_is_composed_of_others_is_counted_within() -> None:
+    """An LSTM's cell takes tanh of small values, each of which may be off by the last place of one."""
+    width = 16
+    sizes = {
+        "x": (4, width),
+        "h": (4, width),
+        "c": (4, width),
+        "wx": (4 * width, width),
+        "wh": (4 * width, width),
+    }
+    facts = {
+        name: TensorFacts(dtype="float32", shape=size, stride=(size[1], 1)) for name, size in sizes.items()
+    }
+    refs = {name: NodeRef(name=name) for name in sizes}
+    result = (facts["h"], facts["c"])
+    cell = Node(
+        name="cell",
+        operator="aten.lstm_cell.default",
+        args=(refs["x"], (refs["h"], refs["c"]), refs["wx"], refs["wh"]),
+        results=result,
+    )
+    hidden = Node(name="hidden", operator=GET_ITEM, args=(NodeRef(name="cell"), 0), results=result[:1])
+    program = Program(
+        inputs=tuple(Input(name=name, facts=item) for name, item in facts.items()),
+        state=(),
+        constants=(),
+        nodes=(cell, hidden),
+        output=NodeRef(name="hidden"),
+    )
+    source = torch.Generator().manual_seed(0)
+    values = [1e-3 * torch.randn(size, generator=source) for size in sizes.values()]
+    rule = UniformValues(low=-1.0, high=1.0)
+    storages = tuple(StorageSpec(dtype="float32", numel=value.numel(), rule=rule) for value in values)
+    args = tuple(
+        TensorSpec(storage=place, shape=size, stride=(size[1], 1))
+        for place, size in enumerate(sizes.values())
+    )
+    case = make_case(ModuleName("m"), args, (), storages, dtype="float32", origin="module")
+    run = ProgramRun(program)
+    exact = reference.run(run, case, values, wide=True)
+    magnitude = running_error(run, case, values, exact, lambda outcome: outcome.leaves[0], lambda _: 1.0)
+
+    assert float(exact.leaves[0].abs().max()) < 0.01
+    assert float(magnitude.min()) > 0.1
