@@ -27,6 +27,7 @@ import triton.language
 
 from kagent_bench.evaluate.candidate import runner
 from kagent_bench.evaluate.candidate.huge_pages import use_huge_pages
+from kagent_bench.evaluate.precision import full_float32
 from kagent_bench.evaluate.protocol import Channel, Closed
 
 _PR_SET_PDEATHSIG = 1
@@ -129,6 +130,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    full_float32()
     runner.preload()
     gc.collect()
     gc.freeze()

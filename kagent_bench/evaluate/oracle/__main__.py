@@ -23,6 +23,7 @@ from kagent_bench.evaluate.oracle.measure import measure
 from kagent_bench.evaluate.oracle.rounds import OracleSettings
 from kagent_bench.evaluate.oracle.semantics import module_semantics, overload, semantics_of
 from kagent_bench.evaluate.oracle.time_desk import TimeDesk
+from kagent_bench.evaluate.precision import full_float32
 from kagent_bench.evaluate.protocol import Channel, Closed
 from kagent_bench.evaluate.tolerance import Limits
 from kagent_bench.model.identity import decode_case, encode_value
@@ -224,6 +225,7 @@ def _answer(oracle: Oracle, request: dict[str, Any]) -> tuple[dict[str, Any], tu
 def main() -> None:
     """Serve the channel whose descriptor is the only argument."""
     warnings.simplefilter("ignore")
+    full_float32()
     channel = Channel.from_descriptor(int(sys.argv[1]))
     oracle = Oracle()
     while True:
