@@ -174,29 +174,45 @@ class Pipeline:
         """Return another composition where a device shows that this one is slower than eager and the other is not.
 
         A region is timed beside the finer calls that it is made of. Where the library has one kernel for all of them,
-        as for a normalisation, that says little: the other composition leaves such calls to the library.
+        as for a normalisation, that says little: one other composition leaves such calls to the library. Another
+        leaves it the regions that are slower than their calls, by less than ``SLOWEST`` each.
         """
         speedup = self._judge(text).speedup
-        if speedup is None or speedup >= 1.0 or len(self._judge.known) >= self.request.max_attempts:
-            return cut, text
-        parts = cut.lowered.parts
-        native = {
-            name: NATIVE for name, count in parts.items() if name and count > 1 and name not in cut.eager
-        }
-        if not native:
-            return cut, text
         products = not self.options.leaves_products(self.request.device)
-        other = self._solved_cut(native, products=products)
-        if not other.sources:
-            return cut, text
-        changed = self._composed(other)
-        again = self._judge(changed).speedup
-        if again is None or again <= speedup:
-            return cut, text
-        self._notes.append(
-            f"{', '.join(native)} stay with the library: {again:.2f} of eager's speed, not {speedup:.2f}"
-        )
-        return other, changed
+        kept: dict[str, str] = {}
+        for slower in (self._native, self._lagging):
+            if speedup is None or speedup >= 1.0 or len(self._judge.known) >= self.request.max_attempts:
+                break
+            left = slower(cut)
+            other = self._solved_cut({**kept, **left}, products=products) if left else cut
+            if not left or not other.sources:
+                continue
+            changed = self._composed(other)
+            again = self._judge(changed).speedup
+            if again is not None and again > speedup:
+                self._notes.append(
+                    f"{', '.join(left)} stay with the library: {again:.2f} of eager's speed, not {speedup:.2f}"
+                )
+                cut, text, speedup, kept = other, changed, again, left
+        return cut, text
+
+    def _native(self, cut: Cut) -> dict[str, str]:
+        """Return the module's calls for which the library may have one kernel and this composition has several steps."""
+        parts = cut.lowered.parts
+        return {name: NATIVE for name, count in parts.items() if name and count > 1 and name not in cut.eager}
+
+    def _lagging(self, cut: Cut) -> dict[str, str]:
+        """Return the module's calls in regions that are slower than their calls."""
+        found: dict[str, str] = {}
+        for region, signature in zip(cut.partition.regions, cut.signatures, strict=True):
+            speedup = self._solver.speedups.get(signature.name, 1.0)
+            if speedup < 1.0:
+                why = f"its kernel has {speedup:.2f} of the library's speed"
+                owners = (
+                    cut.lowered.origin.get(node.name) for node in region.calls if computes(node.operator)
+                )
+                found |= {owner: why for owner in owners if owner}
+        return found
 
     def _solved_cut(self, opaque: dict[str, str], *, products: bool) -> Cut:
         """Cut and solve, leaving calls to the library until every region has a kernel.

@@ -64,6 +64,8 @@ class Solver:
     """Correct kernels that the library beats, by signature."""
     failed: dict[str, str] = field(default_factory=dict)
     """Why there is no kernel, by signature."""
+    speedups: dict[str, float] = field(default_factory=dict)
+    """How fast regions are beside their calls, by signature, where that was measured."""
     attempts: int = 0
     """Kernels of regions that were judged."""
     _started: float = field(default_factory=time.monotonic)
@@ -109,6 +111,8 @@ class Solver:
         result = self.inner.generate(request)
         attempt = None if result.source is None else judge(result.source)
         self.attempts += len(judge.known)
+        if attempt is not None and attempt.speedup is not None:
+            self.speedups[signature.name] = attempt.speedup
         if result.source is None or attempt is None:
             self.failed[signature.name] = f"{self.name}: {result.detail or result.reason}"
         elif attempt.verdict not in USABLE:

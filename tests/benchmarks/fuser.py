@@ -136,8 +136,14 @@ def _group(files: Sequence[Path], options: argparse.Namespace) -> list[tuple[Ope
     }
     records = {record.op_name: record for record in summary.cases}
     return [
-        (item, _row(item, records.get(item.op_name), why.get(item.op_name, ""))) for item in summary.operators
+        (item, _row(item, records.get(item.op_name), why.get(item.op_name, "")) + _detail(item))
+        for item in summary.operators
     ]
+
+
+def _detail(item: OperatorSummary) -> str:
+    """Return a line of what is wrong with a kernel, empty for a correct one."""
+    return "" if item.verdict is OperatorVerdict.CORRECT else f"\n    {item.detail[:400]}"
 
 
 def _end(found: Iterable[OperatorSummary]) -> str:

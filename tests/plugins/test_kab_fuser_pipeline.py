@@ -116,6 +116,20 @@ def test_a_slow_composition_leaves_to_the_library_what_is_one_kernel_there(tmp_p
     assert "1.20 of eager's speed, not 0.70" in str(result.details["reason"])
 
 
+def test_a_slow_composition_leaves_to_the_library_what_is_a_little_slower_there(tmp_path: Path) -> None:
+    """Regions that lose less than noise each are all kept at first; together they may lose more."""
+
+    def speed(source: str) -> float:
+        whole = "def reference" in source
+        slow = "embedding__default_kernel_impl" in source
+        return (0.8 if slow else 1.1) if whole else 0.97 if slow else 2.0
+
+    result = _compose(tmp_path, "embedding_bag", speed)
+
+    assert 'EAGER = ("embedding", "linear")' in (result.source or "")
+    assert "embedding stay with the library: 1.10 of eager's speed, not 0.80" in str(result.details["reason"])
+
+
 @pytest.mark.parametrize("speed", [0.5, 2.0])
 def test_an_attention_that_the_library_beats_is_cut_like_all_else(tmp_path: Path, speed: float) -> None:
     """Its products go to the library, while mask and softmax between them stay one kernel."""
