@@ -1,8 +1,9 @@
 """Hooks into Triton, set once in the fork server: launches are counted, autotuning works without a driver.
 
 Known limits of the interpreter (checked with Triton 3.7 to 3.9): bfloat16 arithmetic works on raw bit patterns,
-``@triton.autotune`` asks for a driver, and libdevice has no functions. The first is noted, so that a wrong value is not
-blamed on the kernel; the second is answered with the first configuration, the third by ``libdevice``.
+``@triton.autotune`` asks for a driver, libdevice has no functions, and a comparison of numbers that meets one of blocks
+becomes an integer, which no atomic operation takes for a mask. The first is noted, so that a wrong value is not blamed
+on the kernel; the second is answered with the first configuration, the third by ``libdevice``; the last is mended.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def install(*, interpreter: bool) -> None:
         _count_interpreted_launches()
         _note_bf16_arithmetic()
         quicken_interpreter()
+        keep_comparisons()
         libdevice.install()
         # Equal times for every configuration: the first one wins, and no driver is asked.
         autotune_without_driver(lambda *_args, **_kwargs: [0.0, 0.0, 0.0])
@@ -106,6 +108,21 @@ def _do_not_look_for_overflows() -> None:
     options = interpreter_builder.options
     if not options.debug and hasattr(options, "sanitize_overflow"):
         interpreter_builder.options = replace(options, sanitize_overflow=False)
+
+
+def keep_comparisons() -> None:
+    """Let a block that is made of one truth value hold truth values."""
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    original = InterpreterBuilder.create_splat
+
+    def create_splat(self: Any, kind: Any, value: Any) -> Any:
+        block = original(self, kind, value)
+        if getattr(kind, "scalar", None) == triton.language.int1:
+            block.data, block.dtype = block.data.astype(bool), triton.language.int1
+        return block
+
+    InterpreterBuilder.create_splat = create_splat
 
 
 def _count_compiled_launches() -> None:

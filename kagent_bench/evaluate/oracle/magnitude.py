@@ -8,8 +8,8 @@ error is ``tol * (|reference| + m)``, elementwise, with
   condition number times \|f\| (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6); pointwise
   operators perturb one argument after the other and add up, others use random shares of both signs;
 - plus the sizes of the terms of formulas that cancel by nature (``terms``);
-- plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``); in half
-  precision less, as Triton evaluates no transcendental function in it.
+- plus 1 for functions that are usually evaluated through values of order one (``semantics.INTERIOR``), times the
+  gradient where they are derivatives; in half precision less, as Triton evaluates no transcendental function in it.
 
 Elements that share memory are perturbed apart, as rounding treats them.
 There is no tensor-wide scale: an element that nothing large went into must be right to its own size.
@@ -66,10 +66,10 @@ def accumulated(
     expected = exact.leaves[leaf]
     magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     if semantics.interior:
-        magnitude += interior
+        magnitude += interior * _gradient(case, semantics, storages, expected)
     magnitude += _terms(case, storages, expected, leaf)
     if semantics.linear:
-        absolute = [_absolute(storage) for storage in storages]
+        absolute = [_absolute(storage, integers=semantics.integers_are_data) for storage in storages]
         return (
             magnitude + _clean(_leaf(operator, _with_absolute_factors(case), absolute, leaf, expected)).abs()
         )
@@ -180,10 +180,23 @@ def _with_absolute_factors(case: Case) -> Case:
     return replace(case, kwargs=kwargs)
 
 
-def _absolute(storage: torch.Tensor) -> torch.Tensor:
+def _absolute(storage: torch.Tensor, *, integers: bool) -> torch.Tensor:
     if storage.is_complex():
         return storage.abs().to(storage.dtype)
+    if integers and storage.dtype.is_signed:
+        return storage.abs()
     return storage.abs() if storage.is_floating_point() else storage
+
+
+def _gradient(
+    case: Case, semantics: Semantics, storages: Sequence[torch.Tensor], expected: torch.Tensor
+) -> torch.Tensor | float:
+    """Return what scales a derivative: its first argument, the gradient; 1 for a function itself."""
+    first = case.args[0]
+    if not str(semantics.name).partition(".")[0].endswith("_backward") or not isinstance(first, TensorSpec):
+        return 1.0
+    gradient = _clean(reference.build(first, storages, expected.device, wide=False)).abs()
+    return gradient.expand(expected.shape) if expected.dim() >= gradient.dim() else 1.0
 
 
 def _widened(storage: torch.Tensor) -> torch.Tensor:

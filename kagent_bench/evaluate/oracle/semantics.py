@@ -14,7 +14,7 @@ import torch
 
 from kagent_bench.model.case import TensorSpec
 from kagent_bench.model.names import ModuleName, OperatorName
-from kagent_bench.suites.recording.kinds import is_elementwise
+from kagent_bench.suites.recording.kinds import ACTIVATIONS, is_elementwise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,8 @@ INTERIOR = frozenset(
     selu celu log_sigmoid log_sigmoid_forward sigmoid hardswish logit xlogy special_xlog1py special_entr
     lgamma digamma polygamma mvlgamma special_log_ndtr special_ndtr igamma igammac sinc tan cos sin acos asin acosh
     atan atan2 log log2 log10 tanh_backward sigmoid_backward gelu_backward silu_backward mish_backward
-    softplus_backward elu_backward log_sigmoid_backward logit_backward logaddexp logaddexp2 angle pow
+    softplus_backward elu_backward log_sigmoid_backward logit_backward logaddexp logaddexp2 logsumexp logcumsumexp
+    angle pow
     binary_cross_entropy binary_cross_entropy_with_logits binary_cross_entropy_backward kl_div i0 special_i0e
     special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_zeta
     """.split()
@@ -52,17 +53,6 @@ honest kernel has an absolute error of a few units in the last place of one."""
 
 NARROW_INTERIOR = frozenset(["hardswish", "sigmoid_backward", "tanh_backward"])
 """Those of them that need no transcendental function: a kernel may evaluate them in half precision throughout."""
-
-ACTIVATIONS = frozenset(
-    """
-    gelu silu mish hardswish softplus elu selu celu log_sigmoid log_sigmoid_forward logit hardsigmoid sinc xlogy
-    special_xlog1py special_entr logaddexp logaddexp2 lerp addcmul addcdiv glu rrelu_with_noise prelu _prelu_kernel
-    huber_loss smooth_l1_loss mse_loss binary_cross_entropy soft_margin_loss angle atan2 hypot
-    lgamma digamma polygamma special_zeta igamma igammac special_ndtri erfinv i0 special_i0e special_i1
-    special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx
-    """.split()
-)
-"""Composite functions whose value at an infinity depends on the formula: only NaN and signed zero are tried."""
 
 SPECIAL_REDUCTIONS = frozenset(
     """

@@ -4,15 +4,21 @@ A log-softmax is ``x - max - log(sum)``: where one element has all the probabili
 
 The gradient of a log-softmax is ``g - exp(y) * sum(g)``: where one element has all the probability, both terms are
 nearly equal however the inputs move, and each is rounded to its own size. So the terms are added up here.
+
+An interpolation takes its weights from coordinates, which are rounded to their own size, not to that of the weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from math import prod
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    import torch
+import torch
+
+INTERPOLATIONS = ("bicubic2d", "bilinear2d", "linear1d", "trilinear3d")
+COORDINATES = 4
+"""Elements of a plane's side whose coordinates are rounded by as much as all else together."""
 
 Terms: TypeAlias = "Callable[..., Sequence[torch.Tensor]]"
 
@@ -64,6 +70,30 @@ def _layer_norm_backward(
     return [item for item, wanted in zip((to_input, to_weight, to_bias), mask, strict=True) if wanted]
 
 
+def _glu_backward(g: torch.Tensor, x: torch.Tensor, dim: int) -> Sequence[torch.Tensor]:
+    value, gate = x.chunk(2, dim)
+    to_value = g.abs() * gate.sigmoid()
+    return [torch.cat([to_value, to_value * value.abs()], dim)]
+
+
+def _interpolated(x: torch.Tensor, size: Sequence[int], *_: Any) -> Sequence[torch.Tensor]:
+    return [_in_each_plane(x, size) * (1 + max(x.shape[2:]) / COORDINATES)]
+
+
+def _interpolated_backward(
+    g: torch.Tensor, size: Sequence[int], given: Sequence[int], *_: Any
+) -> Sequence[torch.Tensor]:
+    planes = list(given[2:])
+    terms = max(1.0, prod(size) / prod(planes))
+    return [_in_each_plane(g, planes) * terms * (1 + max(planes) / COORDINATES)]
+
+
+def _in_each_plane(x: torch.Tensor, size: Sequence[int]) -> torch.Tensor:
+    """Return the largest size in each channel, for every place of a plane."""
+    planes = list(range(2, x.dim()))
+    return x.abs().amax(planes, keepdim=True).expand(*x.shape[:2], *size)
+
+
 TERMS: dict[str, Terms] = {
     "_log_softmax": _log_softmax,
     "log_softmax": _log_softmax,
@@ -71,5 +101,8 @@ TERMS: dict[str, Terms] = {
     "_log_softmax_backward_data": _log_softmax_backward,
     "_softmax_backward_data": _softmax_backward,
     "native_layer_norm_backward": _layer_norm_backward,
+    "glu_backward": _glu_backward,
+    **{f"upsample_{name}": _interpolated for name in INTERPOLATIONS},
+    **{f"upsample_{name}_backward": _interpolated_backward for name in INTERPOLATIONS},
 }
 """The sum of the terms' sizes for each output, by operator name; arguments as the operator's, in float64."""

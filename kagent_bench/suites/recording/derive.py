@@ -12,11 +12,12 @@ from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.recording.elements import is_floating
 from kagent_bench.suites.recording.into_out import into_out, stripped, without_out, writes_to_out
-from kagent_bench.suites.recording.kinds import is_elementwise, operator_kind
+from kagent_bench.suites.recording.kinds import ACTIVATIONS, is_elementwise, operator_kind
 from kagent_bench.suites.recording.rules import (
     general,
     indexing,
     joined,
+    larger,
     layouts,
     normalisations,
     products,
@@ -63,6 +64,9 @@ POINTWISE: dict[str, Rule] = {
     "flags": general.flags,
 }
 """Rules for elementwise operators; rules come in turn, so that every one has its share."""
+
+UNLIKE = frozenset({"broadcast", "mixed_dtypes"})
+"""Rules under which tensors are unlike each other."""
 
 ALONG_DIMENSIONS: dict[str, Rule] = {
     "sizes": reductions.sizes,
@@ -140,6 +144,9 @@ UNCHECKED_SIZES = ("batch_norm_backward", "native_group_norm_backward")
 MAX_OUTPUT_ELEMENTS = 1 << 16
 """Elements of an output, which a small input can make as many as it likes."""
 
+HALVED = frozenset({"glu_backward"})
+"""Operators with a dimension of half a size, which does not follow where that becomes one or zero."""
+
 GENERAL: dict[str, Rule] = {
     **ARGUMENTS,
     "grown": general.grown,
@@ -208,9 +215,18 @@ def derive(operator: Any, name: OperatorName, recorded: Sequence[Case], dtype: s
 
 
 def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
-    """Return the rules of an operator's class; a new class of operators is one more branch here."""
-    if operator_kind(operator) not in JUDGED or writes_to_out(operator) or name.base.startswith(UNCHECKED):
+    """Return the rules for an operator: calls of its own, and those of its class."""
+    if operator_kind(operator) not in JUDGED or writes_to_out(operator):
         return {}
+    base = name.base.removesuffix("_")
+    if base in larger.WITHOUT_TENSORS:
+        return {"longer": partial(larger.longer, base=base)}
+    own: dict[str, Rule] = {"larger": partial(larger.larger, base=base)} if base in larger.CALLS else {}
+    return own if base.startswith(UNCHECKED) else {**own, **_rules_of_class(operator, name)}
+
+
+def _rules_of_class(operator: Any, name: OperatorName) -> dict[str, Rule]:
+    """Return the rules of an operator's class; a new class of operators is one more branch here."""
     factors = products.FACTORS.get(name.base)
     if factors is not None:
         return {
@@ -224,7 +240,7 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
         }
     base = name.base.removesuffix("_")
     if is_elementwise(operator):
-        return {**POINTWISE, **OWN_VALUES.get(base, {})}
+        return {**_pointwise(base), **OWN_VALUES.get(base, {})}
     parameters = {argument.name for argument in operator._schema.arguments}  # noqa: SLF001
     if "keepdim" in parameters or base in KEEP_SHAPE | REDUCE_EVERYTHING:
         return {**ALONG_DIMENSIONS, **OWN_VALUES.get(base, {})}
@@ -241,7 +257,15 @@ def rules_for(operator: Any, name: OperatorName) -> dict[str, Rule]:
         return {"on_boundaries": partial(general.on_boundaries, boundaries=BOUNDARIES[base]), **GENERAL}
     if parameters & general.INDICES - {"target"}:
         return {**_indexing(base), **SAFE}
-    return GENERAL
+    return {rule: make for rule, make in GENERAL.items() if base not in HALVED or rule != "single"}
+
+
+def _pointwise(base: str) -> dict[str, Rule]:
+    """Return rules for an elementwise operator; a derivative's gradient is like the result of its function."""
+    finite: dict[str, Rule] = {"special": partial(values.special, infinite=False)}
+    if base.endswith("_backward"):
+        return {rule: make for rule, make in {**POINTWISE, **finite}.items() if rule not in UNLIKE}
+    return {**POINTWISE, **finite} if base in ACTIVATIONS else POINTWISE
 
 
 def _indexing(base: str) -> dict[str, Rule]:
@@ -268,6 +292,8 @@ def _drafts(
     if name.base in joined.OPERATORS and rules:
         return _lists(operator, name, recorded)
     templates = _templates(operator, recorded) if rules else []
+    if name.base in larger.WITHOUT_TENSORS:
+        templates = [_template(operator, case) for case in recorded[:MAX_TEMPLATES]]
     if name.base in products.FACTORS:
         n_factors = len(products.FACTORS[name.base])
         templates = [template for template in templates if len(template.tensors) == n_factors]

@@ -25,6 +25,17 @@ UNTAGGED_ELEMENTWISE = frozenset(
 )
 """Elementwise operators, in place or not, of which torch forgot to say so in a tag."""
 
+ACTIVATIONS = frozenset(
+    """
+    gelu silu mish hardswish softplus elu selu celu log_sigmoid log_sigmoid_forward logit hardsigmoid sinc xlogy
+    special_xlog1py special_entr logaddexp logaddexp2 lerp addcmul addcdiv glu rrelu_with_noise prelu _prelu_kernel
+    huber_loss smooth_l1_loss mse_loss binary_cross_entropy soft_margin_loss angle atan2 hypot
+    lgamma digamma polygamma special_zeta igamma igammac special_ndtri erfinv i0 special_i0e special_i1
+    special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx
+    """.split()
+)
+"""Composite functions whose value at an infinity depends on the formula: NaN, signed zero and large numbers are tried."""
+
 
 def is_elementwise(operator: torch._ops.OpOverload) -> bool:
     """Whether each output element depends on one element of each input, after broadcasting."""

@@ -37,6 +37,12 @@ which some operators halve. The last two are for cubes, of which the others woul
 FAR = 7
 """Added to numbers such as shifts, so that they pass the ends of a small dimension."""
 
+ENDS: tuple[float, ...] = (-2.0, -1.0, -1.0, 0.0, 0.5, 0.5, 0.5, 2.0)
+"""Boundaries in order, some of them equal."""
+
+RUNNING = frozenset({"running_mean", "running_var"})
+"""Buffers of modules, which lie as their module made them."""
+
 UNIT = (0.0, 1.0, 0.5, 1.0, 0.25, 0.0, 0.75)
 """The ends of a domain of probabilities, and what lies between."""
 
@@ -71,7 +77,11 @@ COUNTS: dict[str, tuple[int, ...]] = {
 
 def layouts(template: Template) -> Iterator[Template]:
     """Each tensor in turn permuted, padded with an offset, strided and expanded; then all of them permuted."""
-    views: dict[Slot, TensorSpec] = {slot: view for slot, view in template.tensors if view.shape}
+    views: dict[Slot, TensorSpec] = {
+        slot: view
+        for slot, view in template.tensors
+        if view.shape and template.parameter(slot) not in RUNNING
+    }
     choices = {slot: list(_layouts(view.shape)) for slot, view in views.items()}
     yield template.with_layouts({slot: found[0] for slot, found in choices.items()})
     for rank in range(max(map(len, choices.values()), default=0)):
@@ -214,16 +224,31 @@ def unit_edges(template: Template) -> Iterator[Template]:
 def on_boundaries(template: Template, boundaries: str) -> Iterator[Template]:
     """Values that meet the boundaries they are sorted into, lie beyond all of them, and have no order."""
     slot = template.slot(boundaries)
-    found = None if slot is None or not isinstance(template.get(slot), TensorSpec) else template.literal(slot)
-    if found is None or found.ndim != 1:
+    if slot is None or "sorter" in dict(template.arguments.kwargs):
         return
+    ends, changed = ENDS, template
+    found = template.literal(slot)
+    if found is not None and found.ndim == 1:
+        ends = tuple(map(float, found))
+    elif is_floating(template.dtype(slot)):
+        rule = LiteralValues(data=encode_floats(ENDS, template.dtype(slot)))
+        changed = template.with_tensors({slot: New(shape=(len(ENDS),), rule=rule)})
+    else:
+        return
+    if "self" in template.numbers:
+        yield changed.with_value("self", ends[len(ends) // 2])
     for other, view in template.tensors:
         if other != slot and is_floating(template.dtype(other)):
-            met = [*map(float, found), inf, -inf, nan]
+            met = [*ends, inf, -inf, nan]
             shape = view.shape if prod(view.shape) >= len(met) else (len(met),)
             values = [met[index % len(met)] for index in range(prod(shape))]
-            rule = LiteralValues(data=encode_floats(values, template.dtype(other)))
-            yield template.with_tensors({other: New(shape=shape, rule=rule)})
+            yield changed.with_tensors(
+                {
+                    other: New(
+                        shape=shape, rule=LiteralValues(data=encode_floats(values, template.dtype(other)))
+                    )
+                }
+            )
 
 
 def ties(template: Template) -> Iterator[Template]:

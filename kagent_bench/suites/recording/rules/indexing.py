@@ -34,7 +34,8 @@ ALONG_SHAPES: tuple[tuple[Shape, int, Shape], ...] = (
     ((3, 5, 7), -2, (3, 4, 7)),
     ((3, 5, 7), 0, (2, 5, 6)),
     ((257,), 0, (129,)),
-    ((1031,), -1, (300,)),
+    ((1031,), -1, (41,)),
+    ((3, 61), 1, (3, 61)),
     ((17, 65), 1, (17, 65)),
     ((5, 4), 1, (0, 4)),
     ((), 0, ()),
@@ -67,6 +68,9 @@ TABLES: tuple[tuple[Shape, Shape], ...] = (
     ((3, 1031), (2,)),
 )
 """Shapes of a table and of the indices into it."""
+
+MANY_PLACES: tuple[Shape, Shape] = ((41, 31), (9, 131))
+"""The same, for more elements than a block of 1,024."""
 
 WIDER = 2
 """Elements by which a source may be larger than the index in each dimension."""
@@ -159,7 +163,7 @@ def taken(template: Template) -> Iterator[Template]:
     index = template.slot("index")
     if index is None:
         return
-    for number, (table, shape) in enumerate(TABLES):
+    for number, (table, shape) in enumerate((*TABLES, MANY_PLACES)):
         numel = prod(table)
         yield template.with_tensors(
             {

@@ -43,8 +43,10 @@ SIZES = (
     {"b": 2, "m": 16, "k": 32, "n": 16},
     {"b": 1, "m": 1, "k": 1, "n": 1},
     {"b": 1, "m": 3, "k": 1031, "n": 2},
+    {"b": 2, "m": 5, "k": 3, "n": 131},
+    {"b": 1, "m": 1031, "k": 3, "n": 2},
 )
-"""Dimensions that fill tiles of 16 and 32 exactly, by one too many, and hardly at all."""
+"""Dimensions that fill tiles of 16 and 32 exactly, by one too many, and hardly at all, and that need many tiles."""
 
 SQUARE = {"b": 3, "m": 19, "k": 7, "n": 19}
 """A square result, to which a vector could be added along either dimension."""

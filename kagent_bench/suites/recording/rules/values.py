@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import copysign, isinf
 from typing import TYPE_CHECKING
 
 from kagent_bench.model.case import LiteralValues
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 0.5, -2.5, 3.0)
 """Where shortcuts of arithmetic and comparison go wrong."""
+
+LARGEST = 1e4
+"""What stands for an infinity where there is no right answer to one: its exponential overflows, and no dtype does."""
 
 LEVELS = (-1, 0, 1, 2, 1, 0, -1, 2, 2)
 """Few whole values, so that equal ones meet: ties, exact comparisons."""
@@ -37,18 +41,27 @@ OTHER_DTYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "boo
 """Dtypes that meet the template's own in type promotion."""
 
 
-def special(template: Template) -> Iterator[Template]:
-    """NaN, infinities and negative zero: each against each where there are two tensors, then in turn."""
+def special(template: Template, *, infinite: bool = True) -> Iterator[Template]:
+    """NaN, infinities and negative zero: each against each where there are two tensors, then in turn.
+
+    Args:
+        template: the call.
+        infinite: whether there is a right answer to infinities; large numbers stand for them otherwise.
+    """
     slots = [slot for slot, _ in template.tensors if is_floating(template.dtype(slot))]
     n = len(SPECIAL)
     if not slots:
         return
-    column, row = (n, 1), (1, n)
-    pairs = {slot: _special(template, slot, row if index else column) for index, slot in enumerate(slots)}
+    chosen = [value if infinite or not isinf(value) else copysign(LARGEST, value) for value in SPECIAL]
+
+    def given(slot: Slot, shape: tuple[int, ...]) -> New:
+        return New(shape=shape, rule=LiteralValues(data=encode_floats(chosen, template.dtype(slot))))
+
+    pairs = {slot: given(slot, (1, n) if index else (n, 1)) for index, slot in enumerate(slots)}
     yield template.with_tensors({**_plain(template, (n, n)), **pairs})
     if len(slots) > 1:
         for slot in slots:
-            yield template.with_tensors({**_plain(template, (n,)), slot: _special(template, slot, (n,))})
+            yield template.with_tensors({**_plain(template, (n,)), slot: given(slot, (n,))})
 
 
 def ties(template: Template) -> Iterator[Template]:
@@ -88,13 +101,19 @@ def scalars(template: Template) -> Iterator[Template]:
         for shift in range(len(SCALARS)):
             changed = template
             for place, name in enumerate(template.numbers, start=shift):
-                changed = changed.with_value(name, SCALARS[place % len(SCALARS)])
+                changed = changed.with_value(name, _scalar(name, place))
             yield changed
-    for value in SCALARS:
+    for place, value in enumerate(SCALARS):
         for name in template.numbers:
             slot = template.slot(name)
             if slot is None or value != template.get(slot):
-                yield template.with_value(name, value)
+                yield template.with_value(name, _scalar(name, place))
+
+
+def _scalar(name: str, place: int) -> int | float:
+    """Return one of the values in turn; factors of scale are positive."""
+    value = SCALARS[place % len(SCALARS)]
+    return abs(value) or 1 if name.startswith("scales") else value
 
 
 def negative_zero(template: Template) -> Iterator[Template]:
@@ -117,8 +136,3 @@ def mixed_dtypes(template: Template) -> Iterator[Template]:
 
 def _plain(template: Template, shape: tuple[int, ...]) -> dict[Slot, New]:
     return {slot: New(shape=shape) for slot, _ in template.tensors}
-
-
-def _special(template: Template, slot: Slot, shape: tuple[int, ...]) -> New:
-    data = encode_floats(list(SPECIAL), template.dtype(slot))
-    return New(shape=shape, rule=LiteralValues(data=data))

@@ -1,4 +1,4 @@
-"""What is changed of Triton's interpreter changes no result."""
+"""What is changed of Triton's interpreter changes no result but those that a compiler does not have."""
 
 from __future__ import annotations
 
@@ -35,3 +35,19 @@ def test_sums_of_integers_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> 
     total = interpreter.interpreter_semantic.add(block, block, sanitize_overflow=True)
     assert [-2, 10] == total.handle.data.tolist()
     assert [np.dtype("int32")] == added
+
+
+def test_a_comparison_stays_one_beside_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``(columns < n) & (row != padding)`` is a mask, as atomic operations want one: of truth values, not of integers."""
+    monkeypatch.setattr(
+        interpreter.InterpreterBuilder, "create_splat", interpreter.InterpreterBuilder.create_splat
+    )
+    triton_hooks.keep_comparisons()
+    numbers = tl.tensor(interpreter.TensorHandle(np.array([3], dtype=np.int64), tl.int64), tl.int64)
+    columns = tl.tensor(
+        interpreter.TensorHandle(np.arange(4, dtype=np.int32), tl.int32), tl.block_type(tl.int32, [4])
+    )
+    semantic = interpreter.interpreter_semantic
+    three, two = (semantic.full([], value, kind) for value, kind in ((3, tl.int64), (2, tl.int32)))
+    mask = semantic.and_(semantic.less_than(columns, two), semantic.equal(numbers, three))
+    assert ([True, True, False, False], np.dtype(bool)) == (mask.handle.data.tolist(), mask.handle.data.dtype)

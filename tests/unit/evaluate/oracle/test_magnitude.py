@@ -57,6 +57,27 @@ def test_of_a_softmax_it_grows_with_the_distance_from_the_maximum(write: CaseWri
     assert bool((found > 32.0).all() & (found <= 1.25 * 64.0).all()), found
 
 
+def test_integers_that_cancel_are_summed_by_size(write: CaseWriter) -> None:
+    """Whole numbers may be added up in floating point, where they are no places but values."""
+    case = write.case("cumsum.default", write.tensor(3, dtype="int64"), 0)
+    assert [5.0, 9.0, 10.0] == magnitude(case, torch.tensor([5, -4, 1])).tolist()
+
+
+def test_of_a_derivative_it_grows_with_the_gradient(write: CaseWriter) -> None:
+    """What is lost inside the function is multiplied by the gradient; nothing is lost where that is zero."""
+    case = write.case("gelu_backward.default", write.tensor(2), write.tensor(2))
+    large, none = magnitude(case, tensor(1000.0, 0.0), tensor(-0.75, -0.75)).tolist()
+    assert (large > 1000.0, 0.0) == (True, none)
+
+
+@pytest.mark.parametrize("operator", ["logsumexp.default", "logcumsumexp.default"])
+def test_a_logarithm_of_a_sum_near_one_has_room_of_the_size_of_one(write: CaseWriter, operator: str) -> None:
+    """log(1 + exp(-9)) is worked out as the logarithm of a number of order one."""
+    dim = (0,) if operator == "logsumexp.default" else 0
+    found = magnitude(write.case(operator, write.tensor(2), dim), tensor(0.0, -9.0))
+    assert found.max().item() == pytest.approx(1.0, abs=0.1)
+
+
 @pytest.mark.parametrize(("operator", "sign"), [("add.Tensor", 1), ("sub.Tensor", -1)])
 def test_of_an_addition_it_is_that_of_both_terms(write: CaseWriter, operator: str, sign: int) -> None:
     """Where the terms cancel, m keeps their size; where they are small, it is small."""

@@ -122,11 +122,36 @@ def test_operators_without_values_get_none() -> None:
     [
         (ATEN.max_pool2d_with_indices.default, [(_random(1, 2, 8, 8), [2, 2])]),
         (ATEN.mse_loss.default, [(_random(5), _random(5), reduction) for reduction in (1, 0)]),
+        (
+            ATEN.max_pool2d_with_indices_backward.default,
+            [
+                (
+                    _random(1, 1, 2, 2),
+                    _random(1, 1, 4, 4),
+                    [2, 2],
+                    [2, 2],
+                    [0, 0],
+                    [1, 1],
+                    False,
+                    torch.tensor([0, 2, 8, 10]).view(1, 1, 2, 2),
+                )
+            ],
+        ),
+        (ATEN.col2im.default, [(_random(1, 4, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1])]),
+        (ATEN.diagonal_copy.default, [(_random(4, 5),)]),
+        (ATEN.take.default, [(_random(5), torch.tensor([0, 4]))]),
+        (
+            ATEN.nll_loss2d_forward.default,
+            [(_random(1, 3, 2, 2), torch.zeros(1, 2, 2, dtype=torch.int64), None, 0, -100)],
+        ),
+        (ATEN.upsample_bilinear2d.default, [(_random(1, 1, 3, 3), [5, 5], False)]),
+        (ATEN.arange.default, [(5,)]),
+        (ATEN.mm.default, [(_random(3, 4), _random(4, 5))]),
     ],
-    ids=["windows", "a loss that is not reduced"],
+    ids=lambda item: None if isinstance(item, list) else str(item),
 )
 def test_some_result_is_longer_than_a_block(operator: Any, calls: list[tuple[Any, ...]]) -> None:
-    """Windows make few elements of many; a loss has as many as its arguments only if it is not reduced."""
+    """Windows make few elements of many, and what they make fits them; a loss has as many only if it is not reduced."""
     name = OperatorName.parse(str(operator))
     recorded = [
         make_case(name, found.args, (), found.storages, dtype="float32", origin="direct")
