@@ -23,7 +23,7 @@ from kagent_bench.model.case import (
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.trace.call import SparseTensor, TracedTensor
-from kagent_bench.suites.trace.grammar import device_symbol, dtype_symbol
+from kagent_bench.suites.trace.words import device_symbol, dtype_symbol
 
 if TYPE_CHECKING:
     from kagent_bench.suites.aten import Schema

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from kagent_bench.errors import InputError, UsageError
 from kagent_bench.suites.trace.aliases import adapt, resolve
 from kagent_bench.suites.trace.call import Problem, Trace, TracedCall
-from kagent_bench.suites.trace.grammar import GrammarError, parse_arguments
+from kagent_bench.suites.trace.grammar import parse_arguments
 from kagent_bench.suites.trace.notation import arguments_text
 from kagent_bench.suites.trace.text_file import MAX_LINE_BYTES, parse_sources, sources_text
+from kagent_bench.suites.trace.words import GrammarError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

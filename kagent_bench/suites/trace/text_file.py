@@ -17,8 +17,9 @@ from kagent_bench.errors import InputError
 from kagent_bench.model.case import Source
 from kagent_bench.suites.trace.aliases import adapt, resolve
 from kagent_bench.suites.trace.call import Arguments, Problem, Trace, TracedCall
-from kagent_bench.suites.trace.grammar import GrammarError, parse_arguments
+from kagent_bench.suites.trace.grammar import parse_arguments
 from kagent_bench.suites.trace.notation import arguments_text
+from kagent_bench.suites.trace.words import GrammarError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

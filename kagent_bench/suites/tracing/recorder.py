@@ -15,7 +15,7 @@ from kagent_bench.model.case import ITEM_BYTES, Source, SymbolSpec
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.recording.kinds import operator_kind
 from kagent_bench.suites.trace.call import Arguments, SparseTensor, TracedCall, TracedTensor
-from kagent_bench.suites.trace.grammar import device_symbol
+from kagent_bench.suites.trace.words import device_symbol
 from kagent_bench.suites.tracing.portable import portable
 
 if TYPE_CHECKING:

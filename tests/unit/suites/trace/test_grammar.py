@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from kagent_bench.model.case import ITEM_BYTES, SymbolSpec
 from kagent_bench.suites.trace.call import Arguments, SparseTensor, TracedTensor
-from kagent_bench.suites.trace.grammar import MAX_DEPTH, GrammarError, parse_arguments
+from kagent_bench.suites.trace.grammar import MAX_DEPTH, parse_arguments
 from kagent_bench.suites.trace.notation import arguments_text
+from kagent_bench.suites.trace.words import GrammarError
 
 HALF = TracedTensor((2, 3), "float16")
 READ: dict[str, Any] = {
