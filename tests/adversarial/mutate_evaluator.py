@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = tuple(
-    f"kagent_bench/evaluate/oracle/{name}.py" for name in ("compare", "contract", "case_judge", "returned")
+    f"kagent_bench/evaluate/oracle/{name}.py"
+    for name in ("compare", "contract", "case_judge", "case_work", "returned")
 )
 """Where what decides a verdict is."""
 SHORTCUTS = frozenset(

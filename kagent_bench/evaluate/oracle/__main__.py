@@ -194,8 +194,8 @@ class Oracle:
             },
             "survivors": sorted(tally.survivors or ()),
             "dropped": tally.dropped,
-            "library_calls": self._judge.library_calls(),
-            "coverage": self._judge.coverage(),
+            "library_calls": self._judge.work.library_calls(),
+            "coverage": self._judge.work.coverage(),
         }
         self._judge = None
         return ended

@@ -11,10 +11,10 @@ import torch
 from kagent_bench.evaluate import arena as arena_module
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import contract, inputs, reference, returned
+from kagent_bench.evaluate.oracle.case_work import CaseWork
 from kagent_bench.evaluate.oracle.compare import backendbench_agrees
 from kagent_bench.evaluate.oracle.controls import controls_for
 from kagent_bench.evaluate.oracle.finding import Finding
-from kagent_bench.evaluate.oracle.module_work import ModuleWork, module_work
 from kagent_bench.evaluate.oracle.rounds import (
     REPEAT,
     VALUE_FREE_KINDS,
@@ -26,11 +26,10 @@ from kagent_bench.evaluate.oracle.rounds import (
 from kagent_bench.evaluate.oracle.tally import Tally
 from kagent_bench.evaluate.oracle.targets import Targets
 from kagent_bench.evaluate.oracle.ties import select_the_same
-from kagent_bench.evaluate.oracle.work import library_calls, recorded_compute
 from kagent_bench.model.verdict import CaseStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kagent_bench.evaluate.oracle.compare import Comparison
     from kagent_bench.evaluate.oracle.semantics import Semantics
@@ -60,8 +59,6 @@ class CaseJudge:
             settings: the run's settings.
             declared: nodes or operators of a module that the kernel declares to leave to the library.
         """
-        self._declared = declared
-        self._work: ModuleWork | None = None
         self._case = case
         self._kind = kind
         self._operator = operator
@@ -78,6 +75,7 @@ class CaseJudge:
         self._before = bytearray()
         self._first_values: list[torch.Tensor] | None = None
         self.tally = Tally()
+        self.work = CaseWork(case, kind, semantics, settings, declared, self.tally)
         self.layout: arena_module.Layout | None = None
 
     # --- preparing --------------------------------------------------------------------------------------------
@@ -95,9 +93,7 @@ class CaseJudge:
         try:
             self._round = self._maker.make(names[0])
             if isinstance(self._operator, ProgramRun):
-                self._work = module_work(
-                    self._operator, self._case, self._semantics, self._round.on_device, self._declared
-                )
+                self.work.look_at(self._operator, self._round.on_device)
             self._note_undeclared_writes(self._round)
             if not self._maker.stable(self._round):
                 detail = "eager PyTorch gives different results for the same inputs"
@@ -162,7 +158,7 @@ class CaseJudge:
         with memoryview(arena.memory)[: self.layout.input_bytes] as shared:
             after = self._before if self._before == shared else bytes(shared)
         self.tally.rounds += 1
-        self._note_work(reply)
+        self.work.note(reply)
         finding = contract.check_guards(
             self._before, after, self.layout, self._names
         ) or contract.check_unchanged(self._before, after, self.layout, self._names, self._writable)
@@ -177,7 +173,7 @@ class CaseJudge:
             detail = f"the process described its outputs inconsistently ({error})"
             finding = Finding(status=CaseStatus.FAILED, reason="unreadable_output", detail=detail)
         if finding is None:
-            finding = self._check_work(reply)
+            finding = self.work.check(reply, self._round.eager.leaves, self._given())
         return None if finding is None else self._in_round(finding)
 
     def advance(self) -> bool:
@@ -208,18 +204,10 @@ class CaseJudge:
         if all(leaf.numel() == 0 for leaf in self._round.eager.leaves) and not self._writable_elements():
             detail = "every output is empty; metadata is right"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
-        if self._must_launch() and not self.tally.launches:
+        if self.work.is_missing():
             detail = "every output is an argument as it was, which the kernel copied; nothing was to compute"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
         return None
-
-    def coverage(self) -> dict[str, float]:
-        """Return which share of a module's work its kernel does not declare as eager; empty for an operator."""
-        return {} if self._work is None else self._work.coverage
-
-    def library_calls(self) -> list[str]:
-        """Return the computing library calls that the candidate made in this case."""
-        return list(library_calls(self.tally.calls, self._semantics))
 
     # --- the checks of one round ------------------------------------------------------------------------------
 
@@ -295,11 +283,7 @@ class CaseJudge:
         assert self._round is not None
         if self.tally.survivors is not None and not self.tally.survivors:
             return
-        tensors = [
-            reference.build(spec, self._round.on_device, torch.device(self._settings.device), wide=False)
-            for _, spec in contract.named_tensors(self._case, self._argument_names)
-        ]
-        controls = controls_for(self._semantics, tensors)
+        controls = controls_for(self._semantics, list(self._given()))
         if self.tally.survivors is None:
             self.tally.survivors = set(controls)
         eager = [target.expected.eager for target in targets]
@@ -341,53 +325,14 @@ class CaseJudge:
             )
         return None
 
-    def _check_work(self, reply: dict[str, Any]) -> Finding | None:
-        if not self._is_strict():
-            return None
-        computed = library_calls(self.tally.calls, self._semantics)
-        if self._work is not None:
-            computed = self._work.undeclared(computed, returned.counts(reply))
-        elif not computed:
-            computed = recorded_compute(returned.recorded(reply))
-        if computed:
-            detail = "let the library compute: " + ", ".join(computed)
-            return Finding(status=CaseStatus.REJECTED, reason="library_compute", detail=detail)
-        assert self._round is not None
-        if not self._must_launch():
-            return None
-        if not self.tally.launches and not all(map(self._is_given, self._round.eager.leaves)):
-            detail = "returned a non-empty result without launching a kernel of its own file"
-            return Finding(status=CaseStatus.REJECTED, reason="no_kernel", detail=detail)
-        return None
-
-    def _is_strict(self) -> bool:
-        """Return whether it matters who did the work."""
-        return self._settings.policy == "strict" and self._kind not in {"view", *VALUE_FREE_KINDS}
-
-    def _must_launch(self) -> bool:
-        """Return whether a result needs a kernel: a sum of no elements has nothing to compute from, and is a fill."""
-        return self._is_strict() and not (self._case.storages and not self._case.input_bytes)
-
-    def _is_given(self, leaf: torch.Tensor) -> bool:
-        """Return whether a result is empty, or an argument as it was, as where a tensor is flipped along no dimension."""
-        assert self._round is not None
-        device = torch.device(self._settings.device)
-        given = (
-            reference.build(spec, self._round.on_device, device, wide=False)
-            for _, spec in contract.named_tensors(self._case, self._argument_names)
-        )
-        return not leaf.numel() or any(
-            tensor.dtype is leaf.dtype and torch.equal(bits(tensor), bits(leaf)) for tensor in given
-        )
-
     # --- small steps ------------------------------------------------------------------------------------------
 
-    def _note_work(self, reply: dict[str, Any]) -> None:
-        launches, calls = reply.get("launches"), reply.get("calls")
-        if isinstance(launches, int):
-            self.tally.launches += launches
-        if isinstance(calls, list):
-            self.tally.calls.update(call for call in calls if isinstance(call, str))
+    def _given(self) -> Iterator[torch.Tensor]:
+        """Yield the arguments of this round that are tensors."""
+        assert self._round is not None
+        device = torch.device(self._settings.device)
+        for _, spec in contract.named_tensors(self._case, self._argument_names):
+            yield reference.build(spec, self._round.on_device, device, wide=False)
 
     def _in_round(self, finding: Finding) -> Finding:
         assert self._round is not None

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 SEED = b"a secret of thirty-two bytes or so"
 
 
+def add(self: torch.Tensor, other: torch.Tensor, alpha: float = 1) -> torch.Tensor:
+    """Do what add.Tensor does."""
+    return self + alpha * other
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """What the oracle said of a kernel on a case."""
@@ -178,3 +183,9 @@ def judge(oracle_settings: OracleSettings) -> Judge:
 def write() -> CaseWriter:
     """Return an empty case to write arguments of."""
     return CaseWriter()
+
+
+@pytest.fixture
+def adding(write: CaseWriter) -> Case:
+    """Return an addition with broadcasting."""
+    return write.case("add.Tensor", write.tensor(6, 5), write.tensor(5))
