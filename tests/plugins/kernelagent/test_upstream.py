@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 AGENT = """
 import json, os, pathlib, subprocess, time
 
-import openai
-
 
 class TritonKernelAgent:
     def __init__(self, num_workers=None, max_rounds=None, log_dir=None, model_name=None, target_platform=None,
@@ -50,6 +48,8 @@ class TritonKernelAgent:
             part.write_text(str(subprocess.Popen(["sleep", "77"]).pid))
             part.replace(self.folder / "sleeper")
             time.sleep(77)
+        import openai
+
         try:
             answer = self.call(problem_description, test_code)
         except openai.OpenAIError as error:
@@ -64,6 +64,8 @@ class TritonKernelAgent:
 
     def call(self, problem_description, test_code):
         messages = [{"role": "user", "content": problem_description + test_code}]
+        import openai
+
         client = openai.OpenAI(max_retries=0)
         return client.chat.completions.create(model=self.model, messages=messages, n=self.workers, max_tokens=1000)
 
