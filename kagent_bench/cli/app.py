@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from typer.main import get_command
 from kagent_bench.cli.commands import LazyCommands
 from kagent_bench.cli.console import emit, say
 from kagent_bench.errors import ExitCode, KabError
+from kagent_bench.throwaway import leave
 
 # Typer vendors Click from 0.26 on, so the root of the usage errors is found rather than imported.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[typer.BadParameter.__mro__.index(Exception) - 1]
@@ -51,7 +53,11 @@ def main(arguments: list[str] | None = None) -> None:
     Raises:
         SystemExit: always.
     """
-    sys.exit(_run(arguments))
+    code = [int(ExitCode.HARNESS_FAULT)]
+    if arguments is None:
+        atexit.register(lambda: leave(code[0]))  # called last: to take torch apart is a fifth of a command's time
+    code[0] = _run(arguments)
+    sys.exit(code[0])
 
 
 def _run(arguments: list[str] | None) -> int:
