@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
     """
     code = [int(ExitCode.HARNESS_FAULT)]
     if arguments is None:
-        atexit.register(lambda: leave(code[0]))  # called last: to take torch apart is a fifth of a command's time
+        # Called last: to take torch apart is a fifth of a command's time.
+        atexit.register(lambda: leave(code[0]))
     code[0] = _run(arguments)
     sys.exit(code[0])
 
