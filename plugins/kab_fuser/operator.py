@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kab_fuser.library import computes
 from kab_fuser.merge import Merged, NotMergeable
@@ -27,6 +26,7 @@ from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.model.selection import OperatorCases
 from kagent_bench.model.verdict import OperatorVerdict
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 
 if TYPE_CHECKING:
     from torch._ops import OpOverload
@@ -163,6 +163,10 @@ DECOMPOSED = ({finer})
 class ByKernels(TorchDispatchMode):
     """Has every call that computes done by a kernel; views and allocations stay as they are."""
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # the first call would import PyTorch's compiler, a second's work
+
     def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
         name, kwargs = str(operator), kwargs or {{}}
         if name in KERNELS:
@@ -191,7 +195,7 @@ def decomposition(operator: OpOverload) -> Callable[..., Any] | None:
     return found
 
 
-class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Watch(DispatchWatch):
     """Notes which calls compute, decomposing those that are to be."""
 
     def __init__(self, finer: frozenset[str], dtype: str, found: dict[str, list[Case]]) -> None:

@@ -110,6 +110,15 @@ def test_one_module_reads_the_environment(path: Path) -> None:
     assert [] == [call.lineno for call in calls if ast.unparse(call) in {"os.environ.get", "os.getenv"}]
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_watching_calls_imports_no_compiler(path: Path) -> None:
+    """Every dispatch mode is a `DispatchWatch`: torch's own imports its compiler, a second's work, on the first call."""
+    classes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+    bases = {ast.unparse(base).rpartition(".")[2] for node in classes for base in node.bases}
+
+    assert path.stem == "dispatch_watch" or "TorchDispatchMode" not in bases
+
+
 def _loaded_after(code: str) -> set[str]:
     script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd="/")

@@ -16,7 +16,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.candidate.guards import Guards
 from kagent_bench.evaluate.candidate.provenance import Provenance, numbers_of, storages_of
@@ -26,6 +25,7 @@ from kagent_bench.evaluate.candidate.python_operators import (
     run_its_kernel,
 )
 from kagent_bench.evaluate.candidate.signatures import launch_kind
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 
 if TYPE_CHECKING:
     from kagent_bench.evaluate.candidate.integrity import Snapshot
@@ -243,13 +243,8 @@ OBSERVER = Observer()
 """The process's observer. One process judges one kernel, so one is enough; hooks of Triton's classes need a place."""
 
 
-class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Watch(DispatchWatch):  # type: ignore[no-untyped-call]
     """Sees every ATen call of the candidate, and poisons fresh memory."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Keep torch from importing its compiler (seconds) on the first call; nothing is compiled here."""
-        return False
 
     def __torch_dispatch__(  # noqa: D105 - torch's own protocol
         self,

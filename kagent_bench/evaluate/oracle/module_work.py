@@ -6,11 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
 from kagent_bench.evaluate.modules.cost import total
 from kagent_bench.evaluate.oracle import reference
 from kagent_bench.evaluate.oracle.work import library_calls
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +105,7 @@ def _share(whole: float, left: float) -> float:
     return 1.0 - left / whole if whole else 1.0
 
 
-class _Seen(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Seen(DispatchWatch):
     """Counts ATen calls, as the candidate's own watch does."""
 
     def __init__(self) -> None:

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.evaluate.modules.interpret import find_operator
 from kagent_bench.evaluate.oracle import reference
@@ -29,6 +28,7 @@ from kagent_bench.evaluate.oracle.magnitude import random_shares
 from kagent_bench.evaluate.oracle.semantics import COPIES, INTERIOR, LINEAR, schema_of
 from kagent_bench.evaluate.oracle.terms import TERMS
 from kagent_bench.model.program import GET_ITEM
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,7 +155,7 @@ class _Perturber:
         return _moved(value, scale, self._step, self._source)
 
 
-class _Within(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Within(DispatchWatch):
     """Moves what the calls return that a composite call is made of."""
 
     def __init__(self, perturber: _Perturber, weight: float) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 from kagent_bench.suites.recording.elements import special_values, used_elements
 from kagent_bench.suites.recording.kinds import ALLOCATES
 from kagent_bench.suites.recording.specification import Arguments, Unrepresentable, specify
@@ -68,7 +68,7 @@ class _Operator:
         return self.kept[origin] < MAX_SIGNATURES[origin]
 
 
-class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class CallRecorder(DispatchWatch):
     """Collects calls; those of a sample are kept only when the sample has run to its end."""
 
     def __init__(self) -> None:
@@ -79,11 +79,6 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._operators: dict[torch._ops.OpOverload, _Operator] = {}
         self._calls: list[_Call] = []
         self._left_out: list[tuple[torch._ops.OpOverload, str]] = []
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Keep torch from importing its compiler and from guarding every call against it."""
-        return False
 
     def __torch_dispatch__(
         self,

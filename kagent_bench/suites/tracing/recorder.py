@@ -9,10 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kagent_bench.model.case import ITEM_BYTES, Source, SymbolSpec
 from kagent_bench.model.names import OperatorName
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 from kagent_bench.suites.recording.kinds import operator_kind
 from kagent_bench.suites.trace.call import Arguments, SparseTensor, TracedCall, TracedTensor
 from kagent_bench.suites.trace.words import device_symbol
@@ -50,7 +50,7 @@ class CannotHold(Exception):
     """An argument that no trace can hold; the text says which."""
 
 
-class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class CallRecorder(DispatchWatch):
     """Counts the calls that are made while it is entered."""
 
     def __init__(self, model: str, running: Callable[[], str]) -> None:
@@ -62,11 +62,6 @@ class CallRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._paused = False
         self.left_out: Counter[str] = Counter()
         """Calls that are not in the trace, by reason."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Keep torch from importing its compiler and from guarding every call against it."""
-        return False
 
     def __torch_dispatch__(
         self,
