@@ -74,6 +74,11 @@ def indexed(x: torch.Tensor) -> Iterator[Call]:
         yield "index.Tensor", (x, indices), {}
         yield "index_put", (x, indices, x.new_ones(()), True), {}
         yield "index_put_", (x.clone(), indices, x.new_ones(())), {}
+    if x.dim() == 1:  # the interpreter takes long for the one long row
+        return
+    places = torch.arange(x.numel()).view(x.shape) % x.shape[0]
+    for how, include in itertools.product(("sum", "prod", "mean", "amax", "amin"), (True, False)):
+        yield "scatter_reduce.two", (x, 0, places, x.flip(0), how), {"include_self": include}
 
 
 def calls() -> Iterator[Call]:

@@ -151,15 +151,6 @@ _EMBEDDING = (
 )
 
 
-def _scatter(
-    index: str, source: str, *, alpha: str = "1", add: bool = False, result: str = ""
-) -> tuple[str, ...]:
-    return (
-        result or "out = torch.empty(self.shape, dtype=self.dtype, device=self.device)",
-        f"return scatter_into(out, self, dim, {index}, {source}, {alpha}, add={add})",
-    )
-
-
 def _overlay(view: str, source: str) -> tuple[str, ...]:
     return (
         "out = copy_into(strided_like(self), self)",
@@ -242,36 +233,6 @@ OPERATORS: dict[str, Copy] = {
     ),
     "zero_.default": _copy("set every element to 0", "return fill_with(self, 0)"),
     "zero.default": _copy("zeros like self", "out = torch.empty_like(self)", "return fill_with(out, 0)"),
-    "index_add.default": _copy(
-        "self plus alpha * source at the places along dim that index names",
-        "out = new_like(self)",
-        "return scatter_slices(out, self, dim, index, source, alpha, add=True)",
-    ),
-    "index_add_.default": _copy(
-        "add alpha * source at the places along dim that index names",
-        "out = self",
-        "return scatter_slices(out, self, dim, index, source, alpha, add=True)",
-    ),
-    "index_copy.default": _copy(
-        "self with source at the places along dim that index names",
-        _SELF_LIKE,
-        "return scatter_slices(out, self, dim, index, source, 1, add=False)",
-    ),
-    "index_copy_.default": _copy(
-        "write source at the places along dim that index names",
-        "out = self",
-        "return scatter_slices(out, self, dim, index, source, 1, add=False)",
-    ),
-    "index_fill.int_Scalar": _copy(
-        "self with value at the places along dim that index names",
-        "out = torch.empty_like(self)",
-        "return scatter_slices(out, self, dim, index, value, 1, add=False)",
-    ),
-    "index_fill_.int_Scalar": _copy(
-        "write value at the places along dim that index names",
-        "out = self",
-        "return scatter_slices(out, self, dim, index, value, 1, add=False)",
-    ),
     "select_scatter.default": _copy("self with src in one slice", *_overlay("out.select(dim, index)", "src")),
     "diagonal_scatter.default": _copy(
         "self with src on a diagonal", *_overlay("out.diagonal(offset, dim1, dim2)", "src")
@@ -347,20 +308,6 @@ OPERATORS: dict[str, Copy] = {
         "size = (groups, self.shape[1] // groups)",
         "copy_into(out.unflatten(1, size[::-1]).transpose(1, 2), self.unflatten(1, size))",
         "return out",
-    ),
-    "scatter.src": _copy("self with src at the places that index names", *_scatter("index", "src")),
-    "scatter.value": _copy("self with value at the places that index names", *_scatter("index", "value")),
-    "scatter_.src": _copy(
-        "write src at the places that index names", *_scatter("index", "src", result="out = self")
-    ),
-    "scatter_.value": _copy(
-        "write value at the places that index names", *_scatter("index", "value", result="out = self")
-    ),
-    "scatter_add.default": _copy(
-        "self plus src at the places that index names", *_scatter("index", "src", add=True)
-    ),
-    "scatter_add_.default": _copy(
-        "add src at the places that index names", *_scatter("index", "src", add=True, result="out = self")
     ),
 }
 for _name, _value in (("zeros_like", "0"), ("ones_like", "1"), ("full_like", "fill_value")):
