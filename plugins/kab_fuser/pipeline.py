@@ -147,6 +147,7 @@ class Pipeline:
             detail = f"no region has a kernel ({shown or 'no compute'})"
             return GenerationResult(source=None, reason="nothing_solved", detail=detail)
         text = self._composed(cut)
+        cut, text = self._right(cut, text)
         if not self.options.keep_slow:
             cut, text = self._faster(cut, text)
         if self.folder is not None:
@@ -169,6 +170,22 @@ class Pipeline:
         sources = dict(enumerate(cut.sources))
         case = self.request.problem.cases[0]
         return compose(self._module, case, cut.lowered, cut.partition, sources, cut.names(), cut.eager)
+
+    def _right(self, cut: Cut, text: str) -> tuple[Cut, str]:
+        """Return another composition where this one is wrong and the other is not.
+
+        All regions are right: PyTorch's decomposition may not be. The other leaves to the library what was decomposed.
+        """
+        verdict = self._judge(text).verdict
+        left = dict.fromkeys(self._native(cut), f"the kernels of its parts are together {verdict}")
+        if verdict in USABLE or not left:
+            return cut, text
+        other = self._solved_cut(dict(left), products=not self.options.leaves_products(self.request.device))
+        changed = self._composed(other) if other.sources else text
+        if self._judge(changed).verdict not in USABLE:
+            return cut, text
+        self._notes.append(f"{', '.join(left)} stay with the library: {verdict}")
+        return other, changed
 
     def _faster(self, cut: Cut, text: str) -> tuple[Cut, str]:
         """Return another composition where a device shows that this one is slower than eager and the other is not.

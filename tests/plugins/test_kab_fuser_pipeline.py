@@ -59,14 +59,21 @@ def _pipeline(folder: Path, request: GenerationRequest, options: FuserOptions, i
 
 
 def _compose(
-    folder: Path, name: str, speed: Callable[[str], float], *, keep_slow: bool = False
+    folder: Path,
+    name: str,
+    speed: Callable[[str], float],
+    *,
+    keep_slow: bool = False,
+    wrong: Callable[[str], bool] = lambda _: False,
 ) -> GenerationResult:
-    """Compose a problem of the tests for a GPU on which kernels are as fast as is said."""
+    """Compose a problem of the tests for a GPU on which kernels are as fast, and as wrong, as is said."""
     found = read_problem(PROBLEM.with_name(f"{name}.py"), ModuleName(name))
     assert isinstance(found, Recorded)
     item = OperatorCases(operator=found.module.name, kind="module", cases=(found.case,), module=found.module)
 
     def judge(source: str) -> Attempt:
+        if wrong(source):
+            return Attempt(source=source, verdict="incorrect", feedback="failed(values)")
         return Attempt(source=source, verdict="correct", feedback="", speedup=speed(source))
 
     request = GenerationRequest(
@@ -128,6 +135,21 @@ def test_a_slow_composition_leaves_to_the_library_what_is_a_little_slower_there(
 
     assert 'EAGER = ("embedding", "linear")' in (result.source or "")
     assert "embedding stay with the library: 1.10 of eager's speed, not 0.80" in str(result.details["reason"])
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_a_wrong_composition_leaves_to_the_library_what_was_decomposed(
+    tmp_path: Path, *, helps: bool
+) -> None:
+    """All parts are right and the whole is not: the decomposition may be at fault, and is left out if that mends it."""
+
+    def wrong(source: str) -> bool:
+        return "def reference" in source and (not helps or "EAGER = ()" in source)
+
+    result = _compose(tmp_path, "group_norm_swish", lambda _: 2.0, wrong=wrong, keep_slow=True)
+
+    assert helps == ('EAGER = ("group_norm", "group_norm_1")' in (result.source or ""))
+    assert helps == ("stay with the library: incorrect" in str(result.details["reason"]))
 
 
 @pytest.mark.parametrize("speed", [0.5, 2.0])

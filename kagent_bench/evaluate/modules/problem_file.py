@@ -34,6 +34,7 @@ CHECK_RELATIVE = 1e-3
 """Largest relative difference between module and program that is rounding: the same operators in another order."""
 DETAIL_CHARACTERS = 500
 _MODULE = "kab_problem"
+_ARGUMENTS = (torch.Tensor, bool, int, float, complex, str, type(None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,10 @@ def _record(path: Path, name: ModuleName, source: str) -> Recorded | Fault:
         return _fault("no_problem", f"Model makes a {type(model).__name__}, not a torch.nn.Module")
     model = model.eval().requires_grad_(requires_grad=False)
     args = in_order(model, namespace["get_inputs"]())
+    strange = [type(value).__name__ for value in _flat(args) if not isinstance(value, _ARGUMENTS)]
+    if strange:
+        detail = f"get_inputs gives a {strange[0]}: an argument is a tensor, a number, or a sequence of these"
+        return _fault("argument_kind", detail)
     extraction = extract(model, args, str(path))
     difference = _difference(model, extraction, args)
     if difference:
@@ -177,6 +182,10 @@ def _plain(value: Any) -> Any:
         items = tuple(_plain(item) for item in value)
         return ... if ... in items else items
     return ...
+
+
+def _flat(value: Any) -> list[Any]:
+    return [leaf for item in value for leaf in _flat(item)] if isinstance(value, list | tuple) else [value]
 
 
 def _copied(value: Any) -> Any:

@@ -46,6 +46,9 @@ FILES = {
     .replace("relu(x)", "relu(x * scale) + bias")
     .replace("[torch.randn(4, 4)]", '{"x": torch.randn(4, 4), "bias": torch.randn(4)}'),
     "one_tensor": GOOD.replace("[torch.randn(4, 4)]", "torch.randn(4, 4)"),
+    "takes_a_dict": GOOD.replace("relu(x)", 'relu(x["a"])').replace(
+        "[torch.randn(4, 4)]", '[{"a": torch.randn(4, 4)}]'
+    ),
     "lacks": "import nothing_of_this_name\n",
 }
 
@@ -83,6 +86,7 @@ def test_every_file_has_its_own_status(recorded: dict[str, OperatorCases]) -> No
         "raises": "not_exportable",
         "names_its_arguments": "",
         "one_tensor": "",
+        "takes_a_dict": "argument_kind",
         "lacks": "missing_import",
     } == faults
 
