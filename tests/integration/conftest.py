@@ -48,9 +48,9 @@ class Command:
         stdout, stderr = process.communicate()
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
-    def json(self, folder: Path, *arguments: str) -> dict[str, Any]:
+    def json(self, folder: Path, *arguments: str, **variables: str) -> dict[str, Any]:
         """Run the command with ``--json``; returns what it printed, however the verdicts are."""
-        done = self(folder, *arguments, "--json")
+        done = self(folder, *arguments, "--json", **variables)
         assert done.returncode in {0, 1}, done.stderr
         printed: dict[str, Any] = json.loads(done.stdout)
         return printed

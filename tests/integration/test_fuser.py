@@ -49,6 +49,7 @@ def test_a_composition_of_what_the_agent_solved(command: Command, tmp_path: Path
     """The region solved in the second round is a kernel, the other stays eager and counts, and all calls are paid for."""
     (tmp_path / "one.py").write_text(MODULE)
     suite = ("--suite", "kernelbench", "--suite-file", "one.py", "-q")
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     with ModelServer(script).running() as server:
         done = command(
             tmp_path,
@@ -66,12 +67,12 @@ def test_a_composition_of_what_the_agent_solved(command: Command, tmp_path: Path
             ),
             *("--base-url", f"{server.url}/v1", "--agents", "1", "--max-rounds", str(ROUNDS)),
             OPENAI_API_KEY=KEY,
-            XDG_CACHE_HOME=str(tmp_path / "cache"),
+            **cache,
         )
     folder = tmp_path / "generated_kernels" / "one__module"
     composed = (folder / "one__module_implementation.py").read_text()
     details: dict[str, Any] = json.loads((folder / "provenance.json").read_text())["details"]
-    judged = command.json(tmp_path, "evaluate", *suite, "--rounds", "2")["operators"][0]
+    judged = command.json(tmp_path, "evaluate", *suite, "--rounds", "2", **cache)["operators"][0]
 
     assert 0 == done.returncode, done.stderr
     assert 'EAGER = ("softmax", "sort")' in composed

@@ -163,7 +163,7 @@ def _too_long(*_: object) -> None:
     raise _TooLong
 
 
-def main() -> None:
+def main(_: list[str]) -> None:
     """Answer until the input ends."""
     torch.set_num_threads(1)
     signal.signal(signal.SIGPROF, _too_long)
@@ -181,4 +181,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

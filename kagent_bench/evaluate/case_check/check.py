@@ -214,7 +214,7 @@ class _Trier:
 
     def _start(self) -> subprocess.Popen[str]:
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "kagent_bench.evaluate.case_check.attempt"],
+            [sys.executable, "-m", "kagent_bench.throwaway", "kagent_bench.evaluate.case_check.attempt"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
