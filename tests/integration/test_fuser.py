@@ -39,14 +39,14 @@ ROUNDS = 2
 
 
 def script(asked: Asked) -> Say:
-    """Write a fault and then the right kernel for the rectifier, and let the library do the softmax, again and again."""
+    """Write a fault and then the right kernel for the rectifier, the same for the sort, and let the library do the softmax."""
     if "softmax" in asked.problem:
         return Say(text=fenced(CHEAT.replace("relu(self)", "softmax(self, -1)")))
     return Say(text=fenced(WRONG_TAIL if asked.turn == 1 else RELU))
 
 
 def test_a_composition_of_what_the_agent_solved(command: Command, tmp_path: Path) -> None:
-    """The region solved in the second round is a kernel, the other stays eager and counts, and all calls are paid for."""
+    """The region solved in the second round is a kernel, the others stay eager and count, and all calls are paid for."""
     (tmp_path / "one.py").write_text(MODULE)
     suite = ("--suite", "kernelbench", "--suite-file", "one.py", "-q")
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -79,8 +79,8 @@ def test_a_composition_of_what_the_agent_solved(command: Command, tmp_path: Path
     assert "def relu_kernel" in composed
     assert ("correct", "") == (judged["verdict"], judged["reason"])
     assert 1 / 3 == pytest.approx(judged["coverage"]["operators"])
-    assert (1, 2, ROUNDS + 1) == (details["regions"], details["eager_calls"], details["region_attempts"])
-    assert 2 * ROUNDS == server.answered
+    assert (1, 2, 2 * ROUNDS + 1) == (details["regions"], details["eager_calls"], details["region_attempts"])
+    assert 3 * ROUNDS == server.answered
     (path,) = tmp_path.rglob("spending.json")
     (spent,) = json.loads(path.read_text())["runs"].values()
     assert (server.answered, server.tokens_in) == (spent["calls"], spent["tokens_in"])
