@@ -205,7 +205,7 @@ class CaseJudge:
             detail = "every output is empty; metadata is right"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
         if self.work.is_missing():
-            detail = "every output is an argument as it was, which the kernel copied; nothing was to compute"
+            detail = "every output is an argument as it was, or a fill; nothing was to compute"
             return Finding(status=CaseStatus.NOT_JUDGED, reason="vacuous", detail=detail)
         return None
 

@@ -81,7 +81,7 @@ class CaseWork:
         if self._tally.launches or not self._has_work():
             return None
         arguments = tuple(given)
-        if not all(_is_given(leaf, arguments) for leaf in leaves):
+        if not all(_is_given(leaf, arguments) or _comes_of_nothing(leaf, arguments) for leaf in leaves):
             detail = "returned a non-empty result without launching a kernel of its own file"
             return Finding(status=CaseStatus.REJECTED, reason="no_kernel", detail=detail)
         return None
@@ -101,6 +101,12 @@ class CaseWork:
     def _has_work(self) -> bool:
         """Return whether there is something to compute from: a sum of no elements is a fill."""
         return not (self._case.storages and not self._case.input_bytes)
+
+
+def _comes_of_nothing(leaf: torch.Tensor, arguments: Iterable[torch.Tensor]) -> bool:
+    """Return whether a result is a fill beside no elements, as the gradient of a weight in a batch of no rows."""
+    flat = leaf.flatten()
+    return torch.equal(flat, flat[:1].expand_as(flat)) and any(not item.numel() for item in arguments)
 
 
 def _is_given(leaf: torch.Tensor, arguments: Iterable[torch.Tensor]) -> bool:

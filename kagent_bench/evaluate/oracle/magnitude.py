@@ -107,12 +107,14 @@ def _terms(
     """Return the sizes of the terms of one output's formula, zero where it is not known to cancel."""
     name = case.operator
     formula = TERMS.get(name.base) if isinstance(name, OperatorName) else None
-    if formula is None or case.kwargs:
+    if formula is None or (case.kwargs and case.storages):
         return 0.0
     wide = [_widened(storage) if storage.is_floating_point() else storage for storage in storages]
     args = [reference.build(value, wide, expected.device, wide=True) for value in case.args]
     found = formula(*args)
-    return _clean(found[leaf]) if leaf < len(found) and found[leaf].shape == expected.shape else 0.0
+    if leaf >= len(found) or found[leaf].shape not in {expected.shape, torch.Size()}:
+        return 0.0
+    return _clean(found[leaf]).to(expected.device)
 
 
 def _unshared(case: Case, storages: Sequence[torch.Tensor]) -> tuple[Case, Sequence[torch.Tensor]]:

@@ -5,6 +5,8 @@ A log-softmax is ``x - max - log(sum)``: where one element has all the probabili
 The gradient of a log-softmax is ``g - exp(y) * sum(g)``: where one element has all the probability, both terms are
 nearly equal however the inputs move, and each is rounded to its own size. So the terms are added up here.
 
+A number of a range is its start and so many steps, rounded to the size of both.
+
 An interpolation takes its weights from coordinates, which are rounded to their own size, not to that of the weights.
 """
 
@@ -94,6 +96,10 @@ def _in_each_plane(x: torch.Tensor, size: Sequence[int]) -> torch.Tensor:
     return x.abs().amax(planes, keepdim=True).expand(*x.shape[:2], *size)
 
 
+def _range(start: float, end: float, *_: Any) -> Sequence[torch.Tensor]:
+    return [torch.tensor(float(max(abs(start), abs(end))), dtype=torch.float64)]
+
+
 TERMS: dict[str, Terms] = {
     "_log_softmax": _log_softmax,
     "log_softmax": _log_softmax,
@@ -102,6 +108,8 @@ TERMS: dict[str, Terms] = {
     "_softmax_backward_data": _softmax_backward,
     "native_layer_norm_backward": _layer_norm_backward,
     "glu_backward": _glu_backward,
+    "arange": _range,
+    "linspace": _range,
     **{f"upsample_{name}": _interpolated for name in INTERPOLATIONS},
     **{f"upsample_{name}_backward": _interpolated_backward for name in INTERPOLATIONS},
 }

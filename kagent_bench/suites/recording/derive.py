@@ -12,7 +12,7 @@ from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.suites.recording.elements import is_floating
 from kagent_bench.suites.recording.into_out import into_out, stripped, without_out, writes_to_out
-from kagent_bench.suites.recording.kinds import ACTIVATIONS, is_elementwise, operator_kind
+from kagent_bench.suites.recording.kinds import ACTIVATIONS, WITH_LIMITS, is_elementwise, operator_kind
 from kagent_bench.suites.recording.rules import (
     general,
     indexing,
@@ -175,6 +175,7 @@ OWN_VALUES: dict[str, dict[str, Rule]] = {
     "any": {"own_values": partial(reductions.few, of=1), "cancelling": reductions.cancelling},
     "copysign": {"own_values": values.negative_zero},
     "cumprod": {"own_values": reductions.near_one},
+    "nan_to_num": {"own_values": values.special_numbers},
     "prod": {"own_values": reductions.near_one},
     **{name: {"own_values": reductions.far_from_zero} for name in ("std", "std_mean", "var", "var_mean")},
 }
@@ -262,10 +263,12 @@ def _rules_of_class(operator: Any, name: OperatorName) -> dict[str, Rule]:
 
 def _pointwise(base: str) -> dict[str, Rule]:
     """Return rules for an elementwise operator; a derivative's gradient is like the result of its function."""
-    finite: dict[str, Rule] = {"special": partial(values.special, infinite=False)}
     if base.endswith("_backward"):
-        return {rule: make for rule, make in {**POINTWISE, **finite}.items() if rule not in UNLIKE}
-    return {**POINTWISE, **finite} if base in ACTIVATIONS else POINTWISE
+        unlike = {rule: make for rule, make in POINTWISE.items() if rule not in UNLIKE}
+        return {**unlike, "special": partial(values.special, infinite=False, alike=True)}
+    if base in ACTIVATIONS - WITH_LIMITS:
+        return {**POINTWISE, "special": partial(values.special, infinite=False)}
+    return POINTWISE
 
 
 def _indexing(base: str) -> dict[str, Rule]:
@@ -348,7 +351,7 @@ def _templates(operator: Any, recorded: Sequence[Case]) -> list[Template]:
     """Return recorded calls to start from: one of each set of given arguments.
 
     Those with elements come first, and of them those whose values are drawn: fixed ones are special, such as all NaN.
-    Then those with rows and columns. A call whose result is empty is taken where there is no other.
+    Then those without a number that is zero, as it may leave nothing of the tensors, and those with rows and columns. A call whose result is empty is taken where there is no other.
     """
     chosen: dict[object, Template] = {}
     empty: set[object] = set()
@@ -410,10 +413,12 @@ def _template(operator: Any, case: Case) -> Template:
     )
 
 
-def _worth(case: Case) -> tuple[bool, bool, int]:
+def _worth(case: Case) -> tuple[bool, bool, bool, int]:
     """Return what a recorded call is sorted by, the best template first."""
     shapes = [value.shape for value in case.args if isinstance(value, TensorSpec)]
-    return not _has_elements(case), _has_fixed_floats(case), -min(max(map(len, shapes), default=0), 2)
+    no_factor = any(isinstance(value, float) and value == 0 for value in case.args)
+    rank = max(map(len, shapes), default=0)
+    return not _has_elements(case), _has_fixed_floats(case), no_factor, -min(rank, 2)
 
 
 def _has_elements(case: Case) -> bool:

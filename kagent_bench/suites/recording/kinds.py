@@ -36,6 +36,9 @@ ACTIVATIONS = frozenset(
 )
 """Composite functions whose value at an infinity depends on the formula: NaN, signed zero and large numbers are tried."""
 
+WITH_LIMITS = frozenset(["angle", "atan2", "hypot", "logaddexp", "logaddexp2", "special_xlog1py", "xlogy"])
+"""Those of them with a right answer to infinities all the same."""
+
 
 def is_elementwise(operator: torch._ops.OpOverload) -> bool:
     """Whether each output element depends on one element of each input, after broadcasting."""

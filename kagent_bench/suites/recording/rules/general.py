@@ -222,33 +222,36 @@ def unit_edges(template: Template) -> Iterator[Template]:
 
 
 def on_boundaries(template: Template, boundaries: str) -> Iterator[Template]:
-    """Values that meet the boundaries they are sorted into, lie beyond all of them, and have no order."""
+    """Values that meet the boundaries they are sorted into, lie beyond all of them, and have no order; on either side."""
     slot = template.slot(boundaries)
-    if slot is None or "sorter" in dict(template.arguments.kwargs):
+    if slot is None:
         return
     ends, changed = ENDS, template
+    for name in ("sorter", "side"):
+        if name in dict(template.arguments.kwargs):
+            changed = changed.with_value(name, None)
     found = template.literal(slot)
     if found is not None and found.ndim == 1:
         ends = tuple(map(float, found))
     elif is_floating(template.dtype(slot)):
         rule = LiteralValues(data=encode_floats(ENDS, template.dtype(slot)))
-        changed = template.with_tensors({slot: New(shape=(len(ENDS),), rule=rule)})
+        changed = changed.with_tensors({slot: New(shape=(len(ENDS),), rule=rule)})
     else:
         return
+    for right in (True, False):
+        yield from _meeting(changed.with_value("right", right), slot, ends)
+
+
+def _meeting(template: Template, boundaries: Slot, ends: tuple[float, ...]) -> Iterator[Template]:
     if "self" in template.numbers:
-        yield changed.with_value("self", ends[len(ends) // 2])
-    for other, view in template.tensors:
-        if other != slot and is_floating(template.dtype(other)):
+        yield template.with_value("self", ends[len(ends) // 2])
+    for slot, view in template.tensors:
+        if slot != boundaries and is_floating(template.dtype(slot)):
             met = [*ends, inf, -inf, nan]
             shape = view.shape if prod(view.shape) >= len(met) else (len(met),)
             values = [met[index % len(met)] for index in range(prod(shape))]
-            yield changed.with_tensors(
-                {
-                    other: New(
-                        shape=shape, rule=LiteralValues(data=encode_floats(values, template.dtype(other)))
-                    )
-                }
-            )
+            rule = LiteralValues(data=encode_floats(values, template.dtype(slot)))
+            yield template.with_tensors({slot: New(shape=shape, rule=rule)})
 
 
 def ties(template: Template) -> Iterator[Template]:

@@ -251,7 +251,7 @@ def _slices() -> dict[str, list[Call]]:
 
 def _sequences(name: str) -> list[Call]:
     """Return values without tensors: lengths and sides beyond a block."""
-    length: dict[str, Value] = {"end": 1031, "steps": 1031, "n": 67, "m": 41}
+    length: dict[str, Value] = {"end": 1031, "steps": 1031, "n": 67, "m": 71}
     more: dict[str, Value] = {"start": -3, "step": 1}
     if name in {"linspace", "logspace"}:
         return [{"start": -2, "end": 3.5, "steps": 1031}]

@@ -11,7 +11,7 @@ from kagent_bench.suites.recording.literals import encode_floats, encode_integer
 from kagent_bench.suites.recording.template import New
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kagent_bench.suites.recording.template import Slot, Template
 
@@ -41,12 +41,13 @@ OTHER_DTYPES = ("float32", "float16", "float64", "int64", "int32", "uint8", "boo
 """Dtypes that meet the template's own in type promotion."""
 
 
-def special(template: Template, *, infinite: bool = True) -> Iterator[Template]:
+def special(template: Template, *, infinite: bool = True, alike: bool = False) -> Iterator[Template]:
     """NaN, infinities and negative zero: each against each where there are two tensors, then in turn.
 
     Args:
         template: the call.
         infinite: whether there is a right answer to infinities; large numbers stand for them otherwise.
+        alike: whether all tensors have the same shape, so that none is broadcast.
     """
     slots = [slot for slot, _ in template.tensors if is_floating(template.dtype(slot))]
     n = len(SPECIAL)
@@ -54,14 +55,19 @@ def special(template: Template, *, infinite: bool = True) -> Iterator[Template]:
         return
     chosen = [value if infinite or not isinf(value) else copysign(LARGEST, value) for value in SPECIAL]
 
-    def given(slot: Slot, shape: tuple[int, ...]) -> New:
-        return New(shape=shape, rule=LiteralValues(data=encode_floats(chosen, template.dtype(slot))))
+    def given(slot: Slot, shape: tuple[int, ...], values: Sequence[float]) -> New:
+        return New(shape=shape, rule=LiteralValues(data=encode_floats(values, template.dtype(slot))))
 
-    pairs = {slot: given(slot, (1, n) if index else (n, 1)) for index, slot in enumerate(slots)}
+    def crossed(place: int, slot: Slot) -> New:
+        if alike:
+            return given(slot, (n, n), chosen * n if place else [value for value in chosen for _ in chosen])
+        return given(slot, (1, n) if place else (n, 1), chosen)
+
+    pairs = {slot: crossed(place, slot) for place, slot in enumerate(slots)}
     yield template.with_tensors({**_plain(template, (n, n)), **pairs})
     if len(slots) > 1:
         for slot in slots:
-            yield template.with_tensors({**_plain(template, (n,)), slot: given(slot, (n,))})
+            yield template.with_tensors({**_plain(template, (n,)), slot: given(slot, (n,), chosen)})
 
 
 def ties(template: Template) -> Iterator[Template]:
@@ -96,7 +102,13 @@ def large_integers(template: Template) -> Iterator[Template]:
 
 
 def scalars(template: Template) -> Iterator[Template]:
-    """Other values for the arguments that are numbers: all at once where there are several, then each alone."""
+    """Other values for the arguments that are numbers: all at once where there are several, then each alone.
+
+    Those that a call may do without are first given alone.
+    """
+    left_out = [name for name in template.numbers if template.value_of(name) is None]
+    for place, name in enumerate(left_out):
+        yield template.with_value(name, _scalar(name, place))
     if len(template.numbers) > 1:
         for shift in range(len(SCALARS)):
             changed = template
@@ -114,6 +126,13 @@ def _scalar(name: str, place: int) -> int | float:
     """Return one of the values in turn; factors of scale are positive."""
     value = SCALARS[place % len(SCALARS)]
     return abs(value) or 1 if name.startswith("scales") else value
+
+
+def special_numbers(template: Template) -> Iterator[Template]:
+    """Each number alone beside what it may stand for."""
+    for changed in special(template):
+        for place, name in enumerate(template.numbers):
+            yield changed.with_value(name, _scalar(name, place))
 
 
 def negative_zero(template: Template) -> Iterator[Template]:

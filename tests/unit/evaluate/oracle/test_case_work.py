@@ -54,6 +54,27 @@ def test_a_sum_of_no_elements_needs_no_launch(judge: Judge, write: CaseWriter) -
     assert None is judge(case, lambda *_: torch.zeros(3), reply={"launches": 0}).finding
 
 
+def test_what_no_rows_add_up_to_needs_no_launch(judge: Judge, write: CaseWriter) -> None:
+    """Beside a batch without rows a weight's gradient is a fill, as no other result is that the call's arguments make."""
+    gradient, saved, weight = write.tensor(0, 5), write.tensor(0, 1), write.tensor(5)
+    case = write.case(
+        "native_layer_norm_backward",
+        gradient,
+        gradient,
+        (5,),
+        saved,
+        saved,
+        weight,
+        weight,
+        (True, True, True),
+    )
+    nothing = (torch.zeros(0, 5), torch.zeros(5), torch.zeros(5))
+    assert "vacuous" == judge(case, lambda *_: nothing, reply={"launches": 0}).reason
+    case = write.case("addmm", write.tensor(5), write.tensor(3, 0), write.tensor(0, 5))
+    judged = judge(case, lambda bias, *_: bias.expand(3, 5).clone(), reply={"launches": 0})
+    assert "no_kernel" == judged.reason
+
+
 def test_a_copied_argument_needs_no_launch_and_proves_nothing(judge: Judge, write: CaseWriter) -> None:
     """Flipped along no dimension a tensor is itself: an honest kernel copies it, and so does one that does nothing else."""
     case = write.case("flip", write.tensor(6, 5), ())

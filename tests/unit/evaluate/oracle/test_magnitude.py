@@ -70,6 +70,22 @@ def test_of_a_derivative_it_grows_with_the_gradient(write: CaseWriter) -> None:
     assert (large > 1000.0, 0.0) == (True, none)
 
 
+def test_of_a_range_it_is_the_larger_end(write: CaseWriter) -> None:
+    """Each number is worked out from the start, and near zero still rounded to its size."""
+    assert magnitude(write.case("linspace.default", -8, 4.0, 1031)).max().item() == pytest.approx(8.0)
+
+
+def test_of_an_interpolation_it_grows_with_the_coordinates(write: CaseWriter) -> None:
+    """A place far from the first is rounded by more, and so are the weights of its neighbours."""
+    sides, ones = (4, 400), (torch.ones(8), torch.ones(800))
+    cases = [
+        write.case("upsample_bilinear2d.default", write.tensor(1, 1, 2, side), (2, side), False)  # noqa: FBT003
+        for side in sides
+    ]
+    near, far = (magnitude(case, *ones).max().item() for case in cases)
+    assert far > 10 * near > 0
+
+
 @pytest.mark.parametrize("operator", ["logsumexp.default", "logcumsumexp.default"])
 def test_a_logarithm_of_a_sum_near_one_has_room_of_the_size_of_one(write: CaseWriter, operator: str) -> None:
     """log(1 + exp(-9)) is worked out as the logarithm of a number of order one."""
