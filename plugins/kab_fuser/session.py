@@ -79,14 +79,13 @@ class FuserSession:
             from kab_fuser.upstream import run_upstream
 
             return run_upstream(request, self._options, self._run.base_dir)
-        folder = self._run.base_dir / request.problem.operator.folder / "fuser"
         pipeline = Pipeline(
             request=request,
             options=self._options,
             inner=self._inner,
             table=self._table,
             store=self._store,
-            folder=folder if self._run.base_dir != Path() else None,
+            folder=self._folder(request),
             lock_of=self._lock_of,
         )
         try:
@@ -106,11 +105,17 @@ class FuserSession:
             table=self._table,
             whole=self._options.route != "regions",
             parts=self._options.route != "whole",
+            folder=self._folder(request),
         )
         try:
             return composition.run()
         finally:
             self._parts[request.problem.operator] = composition.asked
+
+    def _folder(self, request: GenerationRequest) -> Path | None:
+        """Return where the stages are left; None for a problem alone."""
+        base = self._run.base_dir
+        return base / request.problem.operator.folder / "fuser" if base != Path() else None
 
     def _lock_of(self, signature: str) -> threading.Lock:
         """Return the lock under which a region is solved, so that two modules do not solve it twice."""

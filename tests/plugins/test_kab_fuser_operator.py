@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -42,7 +43,7 @@ print("sigmoid" in str(Watch.seen), "mul" in str(Watch.seen))
 
 
 def _composition(
-    operator: str, *args: Value, shape: tuple[int, ...], whole: bool = True, parts: bool = True
+    operator: str, *args: Value, shape: tuple[int, ...], folder: Path | None = None
 ) -> OperatorComposition:
     name = OperatorName.parse(operator)
     storage = StorageSpec(dtype="float32", numel=64, rule=UniformValues(low=-1, high=1))
@@ -57,16 +58,26 @@ def _composition(
         judge=lambda source: Attempt(source=source, verdict="correct", feedback=""),
     )
     return OperatorComposition(
-        request=request, inner=BaselineGenerator(), name="baseline", table={}, whole=whole, parts=parts
+        request=request,
+        inner=BaselineGenerator(),
+        name="baseline",
+        table={},
+        whole=True,
+        parts=True,
+        folder=folder,
     )
 
 
 def test_an_operator_of_finer_calls_computes_what_nobody_was_shown(tmp_path: Path) -> None:
     """A composition made from one call is right for other shapes and dimensions, with the library computing nothing."""
-    result = _composition("glu", -1, shape=(4, 6)).run()
+    result = _composition("glu", -1, shape=(4, 6), folder=tmp_path).run()
     assert result.source is not None, result.detail
-    path = tmp_path / "glu.py"
-    path.write_text(result.source)
+    path = tmp_path / "composed_kernel.py"
+    assert result.source == path.read_text()
+    entries = json.loads((tmp_path / "subgraphs.json").read_text())
+    assert [[["sigmoid"], [4, 3]], [["mul"], [4, 3]]] == [
+        [[call["op"] for call in item["ops"]], item["output_shape"]] for item in entries
+    ]
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
         [sys.executable, "-c", UNSEEN, str(path)],
