@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._decomp import decomposition_table
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kab_fuser.library import computes
 from kab_fuser.signature import storage_of
@@ -17,6 +16,7 @@ from kagent_bench.model.case import Case, SymbolSpec, TensorSpec, Value
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from kagent_bench.model.program import GET_ITEM, Input, Node, NodeRef, Program
+from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
 
 if TYPE_CHECKING:
     from torch._ops import OpOverload
@@ -43,7 +43,7 @@ def decomposition(operator: OpOverload) -> Callable[..., Any] | None:
     return found
 
 
-class CallWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class CallWatch(DispatchWatch):  # type: ignore[no-untyped-call]
     """Notes which calls compute, decomposing those that are to be."""
 
     def __init__(self, finer: frozenset[str], dtype: str, found: dict[str, list[Case]]) -> None:
