@@ -58,6 +58,9 @@ def _variables() -> dict[str, str]:
 
 
 def _names(folder: Path) -> set[str]:
+    """Return what lies in a folder, but for what pip and pytest put there while tests run."""
     return {
-        entry.name for entry in folder.iterdir() if not entry.name.startswith(".") and entry.name != "build"
+        entry.name
+        for entry in folder.iterdir()
+        if not entry.name.startswith((".", "pytest-cache-files-")) and entry.name != "build"
     }

@@ -187,7 +187,7 @@ def test_an_interrupted_run_says_how_to_go_on(command: Command, tmp_path: Path) 
         _wait_for_lines(tmp_path, 1, process)
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=PATIENCE_S)
-    assert 130 == process.returncode
+    assert 130 == process.returncode, (printed, said)
     assert ("", 1) == (printed, len(said.splitlines())), said
     assert "run the same command again" in said
     assert [] == _processes_of(tmp_path)

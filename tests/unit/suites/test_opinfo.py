@@ -73,8 +73,8 @@ def test_origins(suite: OpInfoSuite) -> None:
 
 @pytest.mark.parametrize("name", CRASHING.values())
 def test_no_call_is_derived_that_eager_would_crash_on(suite: OpInfoSuite, name: str) -> None:
-    """Operators that look at no size before they read are judged on the calls of PyTorch's own samples."""
-    assert {"backward"} == {case.origin for case in _cases(suite, name)}
+    """Operators that look at no size before they read are judged on PyTorch's own samples, and on sizes that fit."""
+    assert {case.origin for case in _cases(suite, name)} <= {"backward", "derived:larger"}
 
 
 def test_values(suite: OpInfoSuite) -> None:

@@ -85,8 +85,8 @@ def test_a_copied_argument_needs_no_launch_and_proves_nothing(judge: Judge, writ
 
 
 def test_no_result_needs_no_launch(judge: Judge, write: CaseWriter) -> None:
-    """Of no rows chosen from six there is nothing to write."""
-    case = write.case("index_select", write.tensor(6, 5), 0, write.literal(torch.empty(0, dtype=torch.int64)))
+    """Of a tensor repeated no times there is nothing to write."""
+    case = write.case("repeat", write.tensor(6, 5), (0, 1))
     judged = judge(case, lambda *_: torch.empty(0, 5), reply={"launches": 0})
     assert judged.finding is not None
     assert (CaseStatus.NOT_JUDGED, "vacuous") == (judged.finding.status, judged.reason)
