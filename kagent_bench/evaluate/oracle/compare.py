@@ -33,7 +33,7 @@ EAGER_CAP = 0.01
 """Share of the reference up to which that factor applies."""
 BACKENDBENCH_TOLERANCE = 1e-2
 """Relative and absolute tolerance of BackendBench for every dtype."""
-_UNREPRESENTABLE = {
+UNREPRESENTABLE = {
     torch.float64: torch.finfo(torch.float64).tiny,
     torch.complex128: torch.finfo(torch.float64).tiny,
     torch.float32: torch.finfo(torch.float32).tiny,
@@ -102,7 +102,7 @@ class Expected:
             EAGER_FACTOR * eager_error,
             torch.maximum(SAME_FORMULA * eager_error, EAGER_CAP * self._size),
         )
-        tiny = _UNREPRESENTABLE.get(eager.dtype, 0.0)
+        tiny = UNREPRESENTABLE.get(eager.dtype, 0.0)
         self._allowed = torch.maximum(limits.relative * self._size + tiny, by_eager)
         self._with_magnitude = False
 

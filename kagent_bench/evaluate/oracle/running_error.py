@@ -10,22 +10,29 @@ Stability of Numerical Algorithms, section 3.3; Parker, Monte Carlo Arithmetic, 
 - for everything else that computes: \|result\|;
 - for views and copies: nothing, unless they round to a shorter dtype.
 
-A call that PyTorch itself composes of others, as a cell of an LSTM, is perturbed within. A step that rounds to a shorter dtype than the output's weighs more, by the ratio of what the dtypes are allowed.
-Arguments are perturbed by their own size as well. The larger of a few draws counts, and of each draw what both signs
-of the step agree on, so that a kink is no rounding error.
+What is not zero may also be off by what its dtype cannot represent, as hardware may flush it to zero. A call that
+PyTorch itself composes of others, as a cell of an LSTM, is perturbed within. A step that rounds to a shorter dtype than
+the output's weighs more, by the ratio of what the dtypes are allowed. Arguments are perturbed by their own size as well.
+
+The step is what the output's dtype is allowed, so that a kink within reach of an honest error is seen, and the larger
+change of both signs of the step counts, of a few draws. Where a value leaps (``semantics.JUMPS``, or whatever makes
+integers or truth values of floats), only what both signs agree on: a leap is no rounding error.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from kagent_bench.evaluate.modules.interpret import find_operator
 from kagent_bench.evaluate.oracle import reference
+from kagent_bench.evaluate.oracle.compare import UNREPRESENTABLE
 from kagent_bench.evaluate.oracle.magnitude import random_shares
-from kagent_bench.evaluate.oracle.semantics import COPIES, INTERIOR, LINEAR, schema_of
+from kagent_bench.evaluate.oracle.semantics import COPIES, INTERIOR, JUMPS, LINEAR, schema_of
 from kagent_bench.evaluate.oracle.terms import TERMS
 from kagent_bench.model.program import GET_ITEM
 from kagent_bench.suites.recording.dispatch_watch import DispatchWatch
@@ -37,8 +44,8 @@ if TYPE_CHECKING:
     from kagent_bench.model.case import Case
     from kagent_bench.model.program import Node
 
-_STEP = 2.0**-26
-"""Relative perturbation: above float64's rounding by enough digits to see, small after many layers of growth."""
+_LEAST_STEP = 2.0**-26
+"""Relative perturbation that stands out from float64's own rounding."""
 _DRAWS = 6
 """Sign patterns; a module has many steps, so that one draw already mixes many signs."""
 
@@ -47,8 +54,14 @@ Read = Callable[[reference.Outcome], torch.Tensor]
 """Takes an output, or an argument after the call, out of what a run left."""
 
 
-Weight = Callable[[str], float]
-"""How many times coarser than the output's a dtype may round, by name; 1 where it is finer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """How far values may be rounded on the way to an output."""
+
+    step: float
+    """Relative error that the output's dtype is allowed."""
+    weight: Callable[[str], float]
+    """How many times coarser than the output's a dtype may round, by name; 1 where it is finer."""
 
 
 def running_error(
@@ -57,7 +70,7 @@ def running_error(
     storages: Sequence[torch.Tensor],
     exact: reference.Outcome,
     read: Read,
-    weight: Weight,
+    rounding: Rounding,
 ) -> torch.Tensor:
     """Return m for one output or written argument: a float64 tensor of its shape.
 
@@ -67,19 +80,21 @@ def running_error(
         storages: the input storages in their own dtypes.
         exact: the float64 run on them.
         read: takes the tensor out of a run's outcome.
-        weight: of a dtype.
+        rounding: what that tensor's dtype is allowed.
     """
     expected = read(exact)
+    step = max(rounding.step, _LEAST_STEP)
     magnitude = torch.zeros(expected.shape, dtype=torch.float64, device=expected.device)
     for draw in range(_DRAWS):
-        change: torch.Tensor | None = None
-        for step in (_STEP, -_STEP):
-            difference = (
-                _perturbed(run, case, storages, exact, read, weight, draw, step) - expected
-            ).abs() / _STEP
-            difference = torch.nan_to_num(difference.double(), nan=0.0, posinf=0.0, neginf=0.0)
-            change = difference if change is None else torch.minimum(change, difference)
-        assert change is not None
+        changes = []
+        leaps = False
+        for signed in (step, -step):
+            source = torch.Generator(expected.device).manual_seed(draw)
+            perturber = _Perturber(signed, source, rounding.weight)
+            moved = _perturbed(run, case, storages, exact, read, perturber)
+            changes.append(_finite((moved - expected).abs() / step))
+            leaps = leaps or perturber.leaps
+        change = (torch.minimum if leaps else torch.maximum)(*changes)
         magnitude = torch.maximum(magnitude, change)
     return magnitude
 
@@ -90,15 +105,9 @@ def _perturbed(
     storages: Sequence[torch.Tensor],
     exact: reference.Outcome,
     read: Read,
-    weight: Weight,
-    draw: int,
-    step: float,
+    perturber: _Perturber,
 ) -> torch.Tensor:
-    source = torch.Generator(read(exact).device).manual_seed(draw)
-    moved = [
-        _moved(storage, storage.abs(), step, source) if _is_real(storage) else storage for storage in storages
-    ]
-    perturber = _Perturber(step, source, weight)
+    moved = [perturber.move(storage, storage.abs()) if _is_real(storage) else storage for storage in storages]
     try:
         outcome = reference.run(run.watched(perturber), case, moved, wide=True)
     except reference.ReferenceFailed:
@@ -110,19 +119,22 @@ def _perturbed(
 class _Perturber:
     """Moves every computed value by a share of its scale."""
 
-    def __init__(self, step: float, source: torch.Generator, weight: Weight) -> None:
+    def __init__(self, step: float, source: torch.Generator, weight: Callable[[str], float]) -> None:
         self._step = step
         self._source = source
         self._weight = weight
+        self.leaps = False
+        """Whether a value on the way is one that leaps."""
 
     def __call__(self, node: Node, args: list[Any], kwargs: dict[str, Any], call: Call) -> Any:
         if node.operator == GET_ITEM:
             return call()
-        weights = [1.0 if facts is None else self._weight(facts.dtype) for facts in node.results]
+        dtypes = ["" if facts is None else facts.dtype for facts in node.results]
         operator = find_operator(node.operator)
         if not _is_composite(operator):
-            return self.moved(operator, args, kwargs, call(), weights)
-        with _Within(self, max(weights, default=1.0)):
+            return self.moved(operator, args, kwargs, call(), dtypes)
+        coarsest = max(dtypes, key=self._weight, default="")
+        with _Within(self, coarsest):
             return call()
 
     def moved(
@@ -131,37 +143,64 @@ class _Perturber:
         args: Sequence[Any],
         kwargs: dict[str, Any],
         value: Any,
-        weights: Sequence[float],
+        dtypes: Sequence[str],
     ) -> Any:
-        """Return what an operator returned, moved."""
+        """Return what an operator returned, moved.
+
+        Args:
+            operator: the operator.
+            args: its arguments.
+            kwargs: its keyword arguments.
+            value: what it returned.
+            dtypes: of what it returns, in the program's own precision; empty where that is no tensor.
+        """
         base = _base(operator)
-        if _is_view(operator) or (base in COPIES and all(weight == 1.0 for weight in weights)):
+        self.leaps = self.leaps or _leaps(base, args, kwargs, value)
+        if _is_view(operator) or (base in COPIES and all(self._weight(dtype) == 1.0 for dtype in dtypes)):
             return value
         if isinstance(value, torch.Tensor):
             if not _is_real(value):
                 return value
-            scale = _scale(operator, base, args, kwargs, value) if base not in COPIES else 0.0 * value.abs()
-            return self.move(value, scale + (weights[0] - 1.0) * value.abs())
+            scale = 0.0 * value.abs() if base in COPIES else _scale(operator, base, args, kwargs, value)
+            return self.move(value, scale + (self._weight(dtypes[0]) - 1.0) * value.abs(), dtypes[0])
         if isinstance(value, list | tuple):
             return type(value)(
-                self.move(item, share * item.abs())
+                self.move(item, self._weight(dtype) * item.abs(), dtype)
                 if isinstance(item, torch.Tensor) and _is_real(item)
                 else item
-                for item, share in zip(value, weights, strict=True)
+                for item, dtype in zip(value, dtypes, strict=True)
             )
         return value
 
-    def move(self, value: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-        return _moved(value, scale, self._step, self._source)
+    def moved_in_place(self, value: torch.Tensor, dtype: str) -> None:
+        """Move what an operator wrote over its argument."""
+        value.copy_(self.move(value, self._weight(dtype) * value.abs(), dtype))
+
+    def move(self, value: torch.Tensor, scale: torch.Tensor, dtype: str = "") -> torch.Tensor:
+        """Return a float64 value moved by the step times a random share of the scale; zeros of no scale, infinities stay.
+
+        Args:
+            value: any shape.
+            scale: of the same shape.
+            dtype: whose smallest numbers may be lost, too; empty for none.
+        """
+        exact = value.double()
+        shares = random_shares(value.shape, self._source).to(value.device)
+        size = abs(self._step) * scale.double()
+        lost = UNREPRESENTABLE.get(getattr(torch, dtype), 0.0) if dtype else 0.0
+        if lost:
+            size = size + lost * (exact != 0)
+        moved = exact + math.copysign(1.0, self._step) * shares * size
+        return torch.where(torch.isfinite(moved), moved, exact)
 
 
 class _Within(DispatchWatch):
     """Moves what the calls return that a composite call is made of."""
 
-    def __init__(self, perturber: _Perturber, weight: float) -> None:
+    def __init__(self, perturber: _Perturber, dtype: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._perturber = perturber
-        self._weight = weight
+        self._dtype = dtype
 
     def __torch_dispatch__(
         self, func: torch._ops.OpOverload, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -169,11 +208,11 @@ class _Within(DispatchWatch):
         del types
         kwargs = kwargs or {}
         value = func(*args, **kwargs)
-        weights = [self._weight] * (len(value) if isinstance(value, list | tuple) else 1)
+        dtypes = [self._dtype] * (len(value) if isinstance(value, list | tuple) else 1)
         if not schema_of(func).is_mutable:
-            return self._perturber.moved(func, args, kwargs, value, weights)
+            return self._perturber.moved(func, args, kwargs, value, dtypes)
         if isinstance(value, torch.Tensor) and _base(func) not in COPIES and _is_real(value):
-            value.copy_(self._perturber.move(value, self._weight * value.abs()))
+            self._perturber.moved_in_place(value, self._dtype)
         return value
 
 
@@ -194,11 +233,22 @@ def _scale(
     return value.abs() + 1.0 if base in INTERIOR else value.abs()
 
 
-def _moved(value: torch.Tensor, scale: torch.Tensor, step: float, source: torch.Generator) -> torch.Tensor:
-    """Return a float64 value moved by step times a random share of the scale; infinities stay."""
-    shares = random_shares(value.shape, source).to(value.device)
-    moved = value.double() + step * shares * scale.double()
-    return torch.where(torch.isfinite(moved), moved, value.double())
+def _leaps(base: str, args: Sequence[Any], kwargs: dict[str, Any], value: Any) -> bool:
+    """Return whether a value leaps where an argument passes a point."""
+    if base in {"div", "divide"}:
+        return kwargs.get("rounding_mode") is not None
+    given = [item for item in args if isinstance(item, torch.Tensor)]
+    made = [
+        item
+        for item in (value if isinstance(value, list | tuple) else [value])
+        if isinstance(item, torch.Tensor)
+    ]
+    discrete = any(not _is_real(item) and not item.is_complex() for item in made)
+    return base in JUMPS or (discrete and any(map(_is_real, given)))
+
+
+def _finite(values: torch.Tensor) -> torch.Tensor:
+    return torch.nan_to_num(values.double(), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _absolute(value: Any) -> Any:

@@ -102,6 +102,15 @@ FEW_LEVELS = frozenset(
 )
 """Elementwise operators that look whether numbers are equal, which numbers drawn from many never are."""
 
+JUMPS = FEW_LEVELS | frozenset(
+    """
+    floor ceil round trunc fix frac fmod remainder floor_divide div divide copysign angle atan2 hardshrink threshold
+    rrelu nextafter frexp threshold_backward hardtanh_backward hardsigmoid_backward hardswish_backward
+    hardshrink_backward softshrink_backward leaky_relu_backward elu_backward
+    """.split()
+)
+"""Operators whose value leaps where an argument passes a point; that of a division only if it is rounded."""
+
 FIXED_VALUES = frozenset(
     ["bucketize", "searchsorted", "histogramdd", "_histogramdd_bin_edges", "unique_consecutive"]
 )

@@ -12,7 +12,7 @@ from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import reference
 from kagent_bench.evaluate.oracle.compare import Expected
 from kagent_bench.evaluate.oracle.magnitude import accumulated
-from kagent_bench.evaluate.oracle.running_error import running_error
+from kagent_bench.evaluate.oracle.running_error import Rounding, running_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,10 +77,7 @@ class Targets:
         magnitude = None
         if current.exact is not None:
             if isinstance(self._operator, ProgramRun):
-                weight = self._weight(read(current.eager).dtype)
-                magnitude = partial(
-                    running_error, self._operator, self._case, current.on_device, current.exact, read, weight
-                )
+                magnitude = partial(self._running_error, self._operator, current, current.exact, read)
             else:
                 index = self._returned(current, spec)
                 if index is not None:
@@ -101,35 +98,35 @@ class Targets:
 
     def _magnitude(self, current: Round, exact: reference.Outcome, index: int) -> torch.Tensor:
         if isinstance(self._operator, ProgramRun):
-            weight = self._weight(current.eager.leaves[index].dtype)
-            return running_error(
-                self._operator,
-                self._case,
-                current.on_device,
-                exact,
-                lambda outcome: outcome.leaves[index],
-                weight,
-            )
+            return self._running_error(self._operator, current, exact, lambda outcome: outcome.leaves[index])
         interior = self._interior(current.eager.leaves[index].dtype)
         return accumulated(
             self._operator, self._case, self._semantics, current.on_device, exact, index, interior=interior
         )
 
-    def _weight(self, dtype: torch.dtype) -> Callable[[str], float]:
-        """Return how many times coarser than an output's dtype others may round.
+    def _running_error(
+        self,
+        run: ProgramRun,
+        current: Round,
+        exact: reference.Outcome,
+        read: Callable[[reference.Outcome], torch.Tensor],
+    ) -> torch.Tensor:
+        rounding = self._rounding(read(current.eager).dtype)
+        return running_error(run, self._case, current.on_device, exact, read, rounding)
+
+    def _rounding(self, dtype: torch.dtype) -> Rounding:
+        """Return how far values may be rounded on the way to an output of a dtype.
 
         A value in a shorter dtype may be off by as much as an output in it, all the more as the interpreter truncates.
         """
         limits = self._settings.limits
-        own = limits.get(self._name(dtype))
+        own = limits[self._name(dtype)].accumulated
 
         def weight(name: str) -> float:
             other = limits.get(name)
-            if own is None or other is None or other.accumulated <= own.accumulated:
-                return 1.0
-            return other.relative / own.accumulated
+            return 1.0 if other is None or other.accumulated <= own else other.relative / own
 
-        return weight
+        return Rounding(step=own, weight=weight)
 
     def _name(self, dtype: torch.dtype) -> str:
         """Return the dtype whose limits hold for results of a dtype."""

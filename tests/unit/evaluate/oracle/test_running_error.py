@@ -10,7 +10,7 @@ import torch
 from kagent_bench.evaluate.modules.interpret import ProgramRun
 from kagent_bench.evaluate.oracle import reference
 from kagent_bench.evaluate.oracle.rounds import OracleSettings, Round
-from kagent_bench.evaluate.oracle.running_error import running_error
+from kagent_bench.evaluate.oracle.running_error import Rounding, running_error
 from kagent_bench.evaluate.oracle.semantics import module_semantics
 from kagent_bench.evaluate.oracle.targets import Targets
 from kagent_bench.evaluate.tolerance import tolerance_table
@@ -19,6 +19,8 @@ from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import ModuleName
 from kagent_bench.model.program import GET_ITEM, Input, Node, NodeRef, Program, TensorFacts
 
+EVEN = Rounding(step=tolerance_table({})["float32"].accumulated, weight=lambda _: 1.0)
+"""Of float32 among nothing shorter."""
 FACTS = TensorFacts(dtype="float32", shape=(4,), stride=(1,))
 
 
@@ -52,7 +54,10 @@ def _magnitude(program: Program, values: torch.Tensor) -> torch.Tensor:
         [values],
         exact,
         lambda outcome: outcome.leaves[0],
-        lambda dtype: max(1.0, limits[dtype].accumulated / limits["float32"].accumulated),
+        Rounding(
+            step=limits["float32"].accumulated,
+            weight=lambda dtype: max(1.0, limits[dtype].accumulated / limits["float32"].accumulated),
+        ),
     )
 
 
@@ -179,7 +184,7 @@ def test_two_equal_terms_that_cancel_are_counted_at_every_element() -> None:
     values = torch.ones(100_000)
     run = ProgramRun(program)
     exact = reference.run(run, case, [values], wide=True)
-    magnitude = running_error(run, case, [values], exact, lambda outcome: outcome.leaves[0], lambda _: 1.0)
+    magnitude = running_error(run, case, [values], exact, lambda outcome: outcome.leaves[0], EVEN)
 
     assert float(magnitude.min()) > 1 / 32
 
@@ -224,7 +229,76 @@ def test_a_call_that_is_composed_of_others_is_counted_within() -> None:
     case = make_case(ModuleName("m"), args, (), storages, dtype="float32", origin="module")
     run = ProgramRun(program)
     exact = reference.run(run, case, values, wide=True)
-    magnitude = running_error(run, case, values, exact, lambda outcome: outcome.leaves[0], lambda _: 1.0)
+    magnitude = running_error(run, case, values, exact, lambda outcome: outcome.leaves[0], EVEN)
 
     assert float(exact.leaves[0].abs().max()) < 0.01
     assert float(magnitude.min()) > 0.1
+
+
+def test_a_kink_within_reach_of_an_honest_error_is_counted() -> None:
+    """What cancelled to just below zero may as well be just above, whichever side the exact value is on."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("up", "aten.add.Tensor", (x, 1000.0)),
+        ("down", "aten.sub.Tensor", (NodeRef(name="up"), 1000.0)),
+        ("kept", "aten.relu.default", (NodeRef(name="down"),)),
+    )
+    magnitude = _magnitude(program, torch.tensor([-1e-4, 1e-4, -1.0, 1.0]))
+
+    assert bool((magnitude[[0, 1, 3]] > 250).all())
+    assert 0.0 == float(magnitude[2])
+
+
+def test_a_leap_is_no_rounding_error() -> None:
+    """Whether a value is above zero is for it to decide, not for the estimate: a wrong side stays wrong."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("up", "aten.add.Tensor", (x, 1000.0)),
+        ("down", "aten.sub.Tensor", (NodeRef(name="up"), 1000.0)),
+        ("positive", "aten.gt.Scalar", (NodeRef(name="down"), 0.0)),
+        ("chosen", "aten.where.ScalarSelf", (NodeRef(name="positive"), 1000.0, NodeRef(name="down"))),
+    )
+
+    assert float(_magnitude(program, torch.tensor([1e-4, -1e-4, -1.0, 2.0])).max()) < 1e4
+
+
+@pytest.mark.parametrize(
+    "leap",
+    [
+        ("aten.floor.default", ()),
+        ("aten.div.Tensor_mode", (3.0,)),
+        ("aten.threshold.default", (1.0, 5.0)),
+        ("aten._to_copy.default", ()),
+    ],
+)
+def test_what_leaps_is_known(leap: tuple[str, tuple[object, ...]]) -> None:
+    """Just below one, none of them may be as far off as if it were just above."""
+    operator, rest = leap
+    program = _program(
+        ("leap", operator, (NodeRef(name="x"), *rest)),
+        ("back", "aten.mul.Tensor", (NodeRef(name="leap"), 1000.0)),
+    )
+    node, back = program.nodes
+    if operator == "aten.div.Tensor_mode":
+        node = replace(node, kwargs=(("rounding_mode", "floor"),))
+    if operator == "aten._to_copy.default":
+        node = replace(node, kwargs=(("dtype", SymbolSpec(kind="dtype", name="int32")),))
+    program = replace(program, nodes=(node, back))
+    below = 3 - 1e-8 if operator == "aten.div.Tensor_mode" else 1 - 1e-8
+    values = torch.full((4,), below, dtype=torch.float64)
+
+    assert float(_magnitude(program, values).max()) < 1e5
+
+
+def test_what_hardware_flushes_to_zero_is_counted() -> None:
+    """A number below the smallest normal one may be none; an exact zero is a zero."""
+    x = NodeRef(name="x")
+    program = _program(
+        ("small", "aten.mul.Tensor", (x, 1e-30)), ("large", "aten.mul.Tensor", (NodeRef(name="small"), 1e30))
+    )
+    magnitude = _magnitude(program, torch.tensor([1e-9, 1.0, 0.0, 0.0]))
+    step = tolerance_table({})["float32"].accumulated
+
+    assert float(magnitude[0]) * step > 0.25e-8
+    assert 0.5 < float(magnitude[1]) < 4.0
+    assert 0.0 == float(magnitude[2])
