@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sysconfig
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class Command:
         return {**kept, "PYTHONPATH": str(self.site), **variables}
 
     def start(self, folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        """Start the command in a folder."""
+        """Start the command in a folder, as from a terminal: a shell's background jobs ignore Control-C."""
         return subprocess.Popen(
             [str(KAB), *arguments],
             cwd=folder,
@@ -40,6 +41,7 @@ class Command:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - nothing else runs in the tests' process
         )
 
     def __call__(self, folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -54,6 +56,10 @@ class Command:
         assert done.returncode in {0, 1}, done.stderr
         printed: dict[str, Any] = json.loads(done.stdout)
         return printed
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
