@@ -78,15 +78,18 @@ def _glu_backward(g: torch.Tensor, x: torch.Tensor, dim: int) -> Sequence[torch.
     return [torch.cat([to_value, to_value * value.abs()], dim)]
 
 
-def _interpolated(x: torch.Tensor, size: Sequence[int], *_: Any) -> Sequence[torch.Tensor]:
-    return [_in_each_plane(x, size) * (1 + max(x.shape[2:]) / COORDINATES)]
-
-
-def _interpolated_backward(
-    g: torch.Tensor, size: Sequence[int], given: Sequence[int], *_: Any
+def _interpolated(
+    x: torch.Tensor, size: Sequence[int] | None, _: Any = None, scales: Any = None, *__: Any
 ) -> Sequence[torch.Tensor]:
+    sides = x.shape[2:]
+    if size is None:
+        size = [int(side * scale) for side, scale in zip(sides, scales, strict=True)]
+    return [_in_each_plane(x, size) * (1 + max(sides) / COORDINATES)]
+
+
+def _interpolated_backward(g: torch.Tensor, _: Any, given: Sequence[int], *__: Any) -> Sequence[torch.Tensor]:
     planes = list(given[2:])
-    terms = max(1.0, prod(size) / prod(planes))
+    terms = max(1.0, prod(g.shape[2:]) / prod(planes))
     return [_in_each_plane(g, planes) * terms * (1 + max(planes) / COORDINATES)]
 
 

@@ -86,6 +86,19 @@ def test_of_an_interpolation_it_grows_with_the_coordinates(write: CaseWriter) ->
     assert far > 10 * near > 0
 
 
+@pytest.mark.parametrize("operator", ["upsample_bilinear2d", "upsample_bicubic2d"])
+def test_of_an_interpolation_it_does_not_depend_on_how_its_size_is_given(
+    write: CaseWriter, operator: str
+) -> None:
+    """A factor for each side means the size that comes of it."""
+    source, given = write.tensor(1, 1, 2, 4), (((2, 6), False, None), (None, False, (1.0, 1.5)))
+    by_size, by_factor = (
+        magnitude(write.case(f"{operator}.vec", source, *each), torch.arange(8.0)) for each in given
+    )
+    assert by_size.min() > 0
+    assert by_size.tolist() == by_factor.tolist()
+
+
 @pytest.mark.parametrize("operator", ["logsumexp.default", "logcumsumexp.default"])
 def test_a_logarithm_of_a_sum_near_one_has_room_of_the_size_of_one(write: CaseWriter, operator: str) -> None:
     """log(1 + exp(-9)) is worked out as the logarithm of a number of order one."""
