@@ -33,7 +33,7 @@ def compose(
         ],
         env={
             **os.environ,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")]),
             "TRITON_INTERPRET": "1",
             "PYTHONHASHSEED": hash_seed,
             "OMP_NUM_THREADS": "1",

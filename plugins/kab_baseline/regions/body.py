@@ -154,7 +154,7 @@ class _Maker:
                 given.append(self._as(value, is_truth=is_truth, wanted=wants_truth))
             else:
                 given.append(self._scalar(formula.numbers[name]))
-        made = self._bits(base, given) or formula.body(*given)
+        made = _BITS.get(base, formula.body)(*given)
         if formula.rows is None:
             facts = node.results[0]
             assert facts is not None
@@ -169,11 +169,6 @@ class _Maker:
             self._values[f"{node.name}.{index}"] = (item, known is not None and known.dtype == "bool")
         if len(items) == 1:
             self._values[node.name] = self._values[f"{node.name}.0"]
-
-    @staticmethod
-    def _bits(base: str, given: list[Any]) -> Any:
-        function = _BITS.get(base)
-        return None if function is None else function(*given)
 
     def _pass_on(self, step: Step) -> None:
         node = step.node
