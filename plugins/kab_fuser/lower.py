@@ -27,7 +27,7 @@ from kab_fuser.pooling import WINDOWS
 from kab_fuser.reductions import TWO_STEPS
 from kab_fuser.simplify import simplified
 from kab_fuser.tensor_facts import facts_of, meta_of, unique
-from kagent_bench.evaluate.modules.interpret import ProgramRun
+from kagent_bench.evaluate.modules.interpret import ProgramRun, find_operator
 from kagent_bench.model.case import SymbolSpec
 from kagent_bench.model.program import (
     GET_ITEM,
@@ -71,6 +71,16 @@ _TRACING = threading.Lock()
 """PyTorch traces in one thread at a time: it patches modules meanwhile. So does the catching of warnings."""
 
 
+class Undecomposed(Exception):
+    """A call of the module that has no finer calls: PyTorch needs values for them, or they change a tensor in place."""
+
+    def __init__(self, call: str, why: str) -> None:
+        """Take the call's name and the reason."""
+        super().__init__(f"{call}: {why}")
+        self.call = call
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
     """A program of finer calls."""
@@ -90,12 +100,12 @@ def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart:
 
     Args:
         program: a module's.
-        opaque: calls of the module that stay as they are.
+        opaque: calls of the module that stay as they are; they need no finer calls.
         bias_apart: whether what is added to a product is added by a call of its own: the bias of a convolution, as
             the library itself does it, and those of a cell, which its gates can take with them.
 
     Raises:
-        Exception: whatever PyTorch raises on calls that it cannot decompose without values.
+        Undecomposed: a call has no finer ones.
     """
     constants = tuple(_as_input(item) for item in program.constants)
     flat = tuple(dict.fromkeys(references(program.output)))
@@ -108,7 +118,7 @@ def lower(program: Program, opaque: frozenset[str] = frozenset(), *, bias_apart:
         writes=(),
     )
     inputs = [item for item in (*program.inputs, *open_program.state) if item.facts is not None]
-    trace = _Trace()
+    trace = _Trace(opaque)
 
     def run(*given: torch.Tensor) -> Any:
         by_name = dict(zip((item.name for item in inputs), given, strict=True))
@@ -147,14 +157,21 @@ class _Functional(TorchFunctionMode):
 class _Trace:
     """Which nodes of the finer graph each call of the module made, and which of them are its results."""
 
-    def __init__(self) -> None:
+    def __init__(self, opaque: frozenset[str]) -> None:
         self.owner: dict[str, str] = {}
         self.values: dict[str, tuple[str | None, ...]] = {}
+        self._opaque = opaque
         self._seen = 0
 
     def take(self, node: Node, args: list[Any], kwargs: dict[str, Any], call: Call) -> Any:
         del args, kwargs
-        value = call()
+        try:
+            value = call()
+        except Exception as error:  # PyTorch refuses in many ways
+            if node.name not in self._opaque:
+                why = str(error).partition("\n")[0]
+                raise Undecomposed(node.name, f"{type(error).__name__}: {why}") from error
+            value = _unknown(node)
         mode: Any = get_proxy_mode()
         nodes = list(mode.tracer.graph.nodes)
         for made in nodes[self._seen :]:
@@ -166,6 +183,13 @@ class _Trace:
             for item in items
         )
         return value
+
+
+def _unknown(node: Node) -> Any:
+    """Return tensors in the place of what a call returns."""
+    made = [None if facts is None else meta_of(facts) for facts in node.results]
+    returns = find_operator(node.operator)._schema.returns  # noqa: SLF001 - its only name
+    return made[0] if [str(item.type) for item in returns] == ["Tensor"] else made
 
 
 def _table(*, bias_apart: bool) -> dict[Any, Any]:
@@ -258,8 +282,7 @@ class _Reader:
 
     def _add(self, node: torch.fx.Node, owner: str) -> None:
         if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:  # noqa: SLF001 - its only name
-            message = f"{owner} becomes {node.target}, which changes a tensor in place"
-            raise ValueError(message)
+            raise Undecomposed(owner, f"it becomes {node.target}, which changes a tensor in place")
         name = unique(node.name, self._taken)
         self._names[node.name] = name
         self._nodes.append(_node(node, name, self._names, self._sources.get(owner)))

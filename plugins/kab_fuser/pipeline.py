@@ -11,7 +11,7 @@ from kab_baseline.regions.attention import SOFTMAX
 from kab_fuser.attention import CALL
 from kab_fuser.compose import compose
 from kab_fuser.library import computes
-from kab_fuser.lower import Lowered, lower
+from kab_fuser.lower import Lowered, Undecomposed, lower
 from kab_fuser.options import AUTO
 from kab_fuser.partition import FASTER, Partition, Region, partition
 from kab_fuser.signature import signature_of
@@ -104,7 +104,7 @@ class Pipeline:
             return False
         try:
             lowered = lower(self._module.program)
-        except Exception:  # noqa: BLE001 - the pipeline says what is wrong
+        except Undecomposed:
             return False
         cut = partition(lowered.program, lowered.origin, frozenset())
         rest = [item for item in cut.items if not isinstance(item, Region) and computes(item.operator)]
@@ -139,8 +139,8 @@ class Pipeline:
                 cut = self._solved_cut(fused, products=True)
                 if not cut.sources:
                     cut = self._solved_cut({}, products=True)
-        except Exception as error:  # noqa: BLE001 - PyTorch refuses in many ways to decompose
-            detail = f"{self._module.name} cannot be lowered: {type(error).__name__}: {error}"
+        except Undecomposed as error:
+            detail = f"{self._module.name} cannot be lowered: {error}"
             return GenerationResult(source=None, reason="not_lowered", detail=detail)
         if not cut.sources:
             shown = "; ".join(f"{name}: {why}" for name, why in sorted(cut.eager.items()))
@@ -239,7 +239,7 @@ class Pipeline:
             products: whether kernels are written for matrix products and convolutions.
         """
         for _ in range(MAX_CUTS):
-            lowered = lower(self._module.program, frozenset(opaque), bias_apart=not products)
+            lowered = self._lowered(opaque, bias_apart=not products)
             cut = partition(
                 lowered.program,
                 lowered.origin,
@@ -275,6 +275,16 @@ class Pipeline:
                     lowered=lowered, partition=cut, signatures=signatures, sources=sources, eager=eager
                 )
         return Cut(lowered=lowered, partition=cut, signatures=(), sources=(), eager=opaque)
+
+    def _lowered(self, opaque: dict[str, str], *, bias_apart: bool) -> Lowered:
+        """Return the module in finer calls; those that have none are left to the library, too."""
+        while True:
+            try:
+                return lower(self._module.program, frozenset(opaque), bias_apart=bias_apart)
+            except Undecomposed as error:
+                if error.call in opaque:
+                    raise
+                opaque[error.call] = f"PyTorch does not decompose it: {error.why}"
 
     def _take_apart(self, region: Region, lowered: Lowered, why: str) -> None:
         """Cut an attention without a kernel as if it were none."""

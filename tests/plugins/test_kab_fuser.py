@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from kab_fuser import reductions
-from kab_fuser.lower import lower
+from kab_fuser.lower import Undecomposed, lower
 from kab_fuser.merge import Merged, NotMergeable
 from kab_fuser.partition import partition
 from kab_fuser.signature import signature_of
@@ -79,7 +79,7 @@ def test_what_is_written_does_not_depend_on_the_hash_seed(
 
 @pytest.mark.timeout(300)
 def test_modules_of_odd_forms_are_composed(tmp_path: Path) -> None:
-    """Sequences as arguments, indices of pooling, tied weights, written views, complex numbers, a layer of PyTorch; the file's own test runs, too."""
+    """Sequences as arguments, indices of pooling, tied weights, written views, complex numbers, truth values; the file's own test runs, too."""
     problems = sorted(ODD.glob("*.py"))
     found = compose(tmp_path, problems, run=problems)
     files = [str(tmp_path / name / "composed_kernel.py") for name in found]
@@ -239,6 +239,41 @@ def test_long_reductions_take_two_steps(tmp_path: Path, monkeypatch: pytest.Monk
             assert before.numel // after.numel < limits.long, node
 
     torch.testing.assert_close(got, expected)
+
+
+SOLVED = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        whole = x @ x.mT + torch.eye(4)
+        return torch.linalg.solve(whole, x).relu(), torch.linalg.inv_ex(whole).inverse * 2
+
+
+def get_inputs():
+    return [torch.randn(2, 4, 4)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_a_call_without_finer_ones_stays_whole(tmp_path: Path) -> None:
+    """PyTorch refuses to trace what checks a result for errors; the calls around it become finer all the same."""
+    (tmp_path / "solved.py").write_text(SOLVED)
+    found = read_problem(tmp_path / "solved.py", ModuleName("solved"))
+    assert isinstance(found, Recorded), found
+    program = found.module.program
+    with pytest.raises(Undecomposed) as caught:
+        lower(program)
+    lowered = lower(program, frozenset(["linalg_solve", "linalg_inv_ex"])).program
+    given = torch.randn(2, 4, 4)
+
+    assert "linalg_solve" == caught.value.call
+    assert "aten.bmm.default" in {node.operator for node in lowered.nodes}
+    torch.testing.assert_close(tuple(ProgramRun(lowered)(given)), tuple(ProgramRun(program)(given)))
 
 
 FIRST = """
