@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kagent_bench.evaluate.processes import HelperLost, close_quietly
-from kagent_bench.evaluate.timing.plan import BURST_TALK, TimingPlan
 from kagent_bench.evaluate.timing.suspicion import suspicion
 from kagent_bench.model.identity import encode_case
 from kagent_bench.model.timing import EVENT_METHOD, CaseTiming
@@ -29,6 +28,8 @@ LONG_BURST_S = 0.1
 """Duration up to which another burst has twice the calls: what else this process has to do delays each once."""
 ROUND_TRIPS = 3
 """Messages from which the burst's share of talking is measured."""
+TALKING_SHARE = 0.1
+"""Share of a burst that is taken off for talking at most: how long that takes is up to the candidate's process, too."""
 LONGEST_CALL_S = 3600.0
 """No sample is longer than the longest deadline; what a process claims beyond is no sample."""
 
@@ -106,14 +107,14 @@ class Conductor:
         opened, descriptors = self._oracle.request({"do": "time", "step": "open", "case": encode_case(case)})
         if opened["state"] != "ready":
             return TimingOutcome(untimed=opened["detail"])
-        plan = TimingPlan(**opened["plan"])
+        plan = opened["plan"]
         try:
             request = {"time": "open", "invitation": opened["invitation"]}
             self._candidate(candidate, request, deadline, descriptors)
         finally:
             close_quietly(*descriptors)
         turns = self._turns(candidate, plan, deadline)
-        burst = self._burst(candidate, plan, deadline)
+        burst = self._burst(candidate, plan["burst_calls"], deadline)
         traced = None
         if self._settings.trace_calls:
             request = {"time": "trace", "calls": self._settings.trace_calls}
@@ -139,8 +140,8 @@ class Conductor:
         bursts = 1
         # A host that was busy elsewhere makes a burst long; no kernel makes one short.
         while (found := suspicion(timing)) and found[0] == "clock_disagrees" and bursts < MOST_BURSTS:
-            longer = 2 * burst.calls if burst.calls * burst.per_call_s < LONG_BURST_S else burst.calls
-            burst = self._burst(candidate, plan, deadline, fewest=longer)
+            is_short = burst.calls * burst.per_call_s < LONG_BURST_S
+            burst = self._burst(candidate, burst.calls * (2 if is_short else 1), deadline)
             bursts += 1
             if timing.external_s is None or burst.per_call_s < timing.external_s:
                 timing = replace(timing, external_s=burst.per_call_s, external_calls=burst.calls)
@@ -148,14 +149,14 @@ class Conductor:
             return TimingOutcome(timing=timing, status="rejected", reason=found[0], detail=found[1])
         return TimingOutcome(timing=timing)
 
-    def _turns(self, candidate: Candidate, plan: TimingPlan, deadline: float) -> list[dict[str, Any]]:
+    def _turns(self, candidate: Candidate, plan: Mapping[str, Any], deadline: float) -> list[dict[str, Any]]:
         """Return the candidate's answers, turn by turn: ``device_s`` of each call, ``host_s``, ``gauge_s``."""
         turns: list[dict[str, Any]] = []
-        order = self._order(plan.turns)
+        order = self._order(plan["turns"])
         self._between(None, 0, after=False, before=order[0])
         for turn, reference_first in enumerate(order):
             reply = self._candidate(candidate, {"time": "turn"}, deadline)
-            if not _is_turn(reply, plan.calls):
+            if not _is_turn(reply, plan["calls"]):
                 raise _Ended(_rejected("clock_disagrees", "the kernel's process reports times that are none"))
             follows = turn + 1 < len(order)
             # The burst that comes after the last turn gets contents of its own.
@@ -183,16 +184,14 @@ class Conductor:
         self._chance.shuffle(order)
         return order
 
-    def _burst(self, candidate: Candidate, plan: TimingPlan, deadline: float, *, fewest: int = 0) -> _Burst:
+    def _burst(self, candidate: Candidate, calls: int, deadline: float) -> _Burst:
         """Time calls that follow each other by this process's clock, the talking taken off."""
         talking = min(self._timed(candidate, 0, deadline) for _ in range(ROUND_TRIPS))
-        calls = max(plan.burst_calls(talking), fewest)
         seconds = self._timed(candidate, calls, deadline)
         answer, _ = self._oracle.request({"do": "time", "step": "burst_done", "calls": calls})
         if answer["wrong"]:
             raise _Ended(_rejected("timed_output_wrong", f"the last of {calls} calls: {answer['wrong']}"))
-        # How long talking takes is up to the candidate's process, too: it can hide no more than a share of the burst.
-        return _Burst(calls=calls, per_call_s=(seconds - min(talking, seconds / BURST_TALK)) / calls)
+        return _Burst(calls=calls, per_call_s=(seconds - min(talking, TALKING_SHARE * seconds)) / calls)
 
     def _timed(self, candidate: Candidate, calls: int, deadline: float) -> float:
         before = time.monotonic()

@@ -35,8 +35,6 @@ BUDGET_BYTES = 16 << 20
 """Input bytes up to which the budget holds; above, it grows in proportion."""
 BURST_S = 0.003
 """Least duration of the burst: the supervisor's clock reads it to a few percent."""
-BURST_TALK = 10
-"""Least duration of the burst in messages, as long as they take at the moment; what is taken off for them is less."""
 FEWEST_BURST_CALLS = 4
 MOST_BURST_CALLS = 1000
 _MIDMEAN_EFFICIENCY = 1.1
@@ -51,17 +49,8 @@ class TimingPlan:
     """Turns of each side."""
     calls: int
     """Recorded calls per turn."""
-    call_s: float
-    """What a call takes at least where calls follow each other, to go by the reference."""
-
-    def burst_calls(self, talking_s: float) -> int:
-        """Return the number of calls of a burst.
-
-        Args:
-            talking_s: what a message and its answer take.
-        """
-        calls = math.ceil(max(BURST_S, BURST_TALK * talking_s) / self.call_s)
-        return min(max(calls, FEWEST_BURST_CALLS), MOST_BURST_CALLS)
+    burst_calls: int
+    """Calls of the burst."""
 
     @property
     def slots(self) -> int:
@@ -88,7 +77,13 @@ def plan(
     budget_s = BUDGET_S * max(1.0, input_bytes / BUDGET_BYTES)
     affordable = budget_s / (FEWEST_TURNS * n_sides * call_wall_s) - UNRECORDED_CALLS - GAUGES
     calls = int(min(math.ceil(wanted / FEWEST_TURNS), affordable, most_slots - UNRECORDED_CALLS))
-    return TimingPlan(turns=FEWEST_TURNS, calls=max(calls, FEWEST_CALLS), call_s=max(middle, call_wall_s / 4))
+    per_call_s = max(middle, call_wall_s / 4)
+    burst = math.ceil(BURST_S / per_call_s)
+    return TimingPlan(
+        turns=FEWEST_TURNS,
+        calls=max(calls, FEWEST_CALLS),
+        burst_calls=min(max(burst, FEWEST_BURST_CALLS), MOST_BURST_CALLS),
+    )
 
 
 def held(output_bytes: int) -> int:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from kagent_bench.evaluate.timing import conductor
 from kagent_bench.evaluate.timing.conductor import Conductor, TimingOutcome, TimingSettings
-from kagent_bench.evaluate.timing.plan import BURST_S, FEWEST_TURNS
+from kagent_bench.evaluate.timing.plan import FEWEST_TURNS
 from kagent_bench.model.identity import make_case
 from kagent_bench.model.names import OperatorName
 from tests.timings import timing
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from kagent_bench.model.case import Case
 
 CALLS, CALL_S = 4, 1e-4
+BURST_CALLS = 30
 
 
 class _Oracle:
@@ -30,7 +30,7 @@ class _Oracle:
 
     def request(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         if request["step"] == "open":
-            plan = {"turns": FEWEST_TURNS, "calls": CALLS, "call_s": CALL_S}
+            plan = {"turns": FEWEST_TURNS, "calls": CALLS, "burst_calls": BURST_CALLS}
             return {"state": "ready", "plan": plan, "invitation": {}}, ()
         if request["step"] == "facts":
             facts = timing(CALL_S, CALL_S).to_json()
@@ -80,7 +80,7 @@ def _timed(oracle: _Oracle, candidate: _Candidate, case: Case) -> TimingOutcome:
 def test_a_host_that_is_busy_elsewhere_is_no_forged_clock(case: Case) -> None:
     """What delays each burst once weighs less in longer ones, which a burst that seems too long is followed by."""
     oracle = _Oracle()
-    outcome = _timed(oracle, _Candidate(CALL_S, late_s=6 * BURST_S), case)
+    outcome = _timed(oracle, _Candidate(CALL_S, late_s=6 * BURST_CALLS * CALL_S), case)
 
     assert ("", "") == (outcome.status, outcome.reason)
     assert outcome.timing is not None
@@ -96,9 +96,8 @@ def test_calls_that_take_longer_than_they_claim_are_told(case: Case) -> None:
     assert ("rejected", "clock_disagrees") == (outcome.status, outcome.reason)
 
 
-def test_messages_that_are_answered_late_hide_no_calls(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_are_answered_late_hide_no_calls(case: Case) -> None:
     """A process that answers late where there is nothing to do would have that taken off where there is."""
-    monkeypatch.setattr(conductor, "MOST_BURSTS", 1)
-    outcome = _timed(_Oracle(), _Candidate(2 * CALL_S, late_without_calls_s=0.15), case)
+    outcome = _timed(_Oracle(), _Candidate(2 * CALL_S, late_without_calls_s=0.02), case)
 
     assert ("rejected", "clock_disagrees") == (outcome.status, outcome.reason)
